@@ -71,18 +71,18 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { rounds: { type: 'string', default: '3' }, seconds: { type: 'string', default: '2' }, json: { type: 'string' } },
 });
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-bench-'));
-const stores = await startStores({ dataDir, durable: true, report: say });
-const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), say };
+const stores = await startStores({ dataDir, durable: true, report: log });
+const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), log };
 const rows: Row[] = [];
 try {
   for (const [name, suite] of Object.entries(suites)) {
     if (positionals.length && !positionals.includes(name)) continue;
-    say(`${name} …`);
+    log(`${name} …`);
     rows.push(...(await suite(bench)));
   }
-  say(
+  log(
     `\n${table(rows)}\n\n${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${bench.rounds} rounds of ${bench.seconds} s`,
   );
   if (values.json) await writeFile(values.json, `${JSON.stringify(rows, null, 2)}\n`);

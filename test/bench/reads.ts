@@ -1,6 +1,6 @@
 import type { LoadResult } from './bare/load.ts';
 import { type Row, shareRow } from './report.ts';
-import type { Bench, Side } from './setting.ts';
+import type { Bench, Helper } from './setting.ts';
 
 /** A read route of the product, and the bare query that it is compared with. */
 export interface Read {
@@ -16,7 +16,7 @@ export interface Read {
 }
 
 /** Requests/s of a read by `load`, compared with its bare query at the same number of clients. Each is warmed up for a second. */
-export async function readRow(bench: Bench, load: Side, { name, urls, authorization, bare, clients, least }: Read): Promise<Row> {
+export async function readRow(bench: Bench, load: Helper, { name, urls, authorization, bare, clients, least }: Read): Promise<Row> {
   const ourRound = (seconds: number): Promise<LoadResult> => load.ask({ method: 'GET', urls, authorization, clients, seconds });
   const bareRound = async (seconds: number): Promise<number> => {
     const began = performance.now();
@@ -35,7 +35,7 @@ export async function readRow(bench: Bench, load: Side, { name, urls, authorizat
     if (mine.failed) throw new Error(`${mine.failed} of "${name}" failed`);
     ours.push(mine.perSecond);
     limit.push(await bareRound(bench.seconds));
-    bench.say(`  ${name}, ${clients} client(s): p50 ${mine.p50.toFixed(1)} ms, p99 ${mine.p99.toFixed(1)} ms`);
+    bench.log(`  ${name}, ${clients} client(s): p50 ${mine.p50.toFixed(1)} ms, p99 ${mine.p99.toFixed(1)} ms`);
   }
   return shareRow(`${name}, ${clients} client${clients > 1 ? 's' : ''}`, 'requests/s', ours, limit, least);
 }

@@ -17,7 +17,7 @@ export interface Bench {
   rounds: number;
   /** Length of one round of load, in seconds. */
   seconds: number;
-  say(line: string): void;
+  log(line: string): void;
 }
 
 /** The product running on its own database, with a platform to inspect it and prepare data. */
@@ -51,7 +51,7 @@ export async function openSetting(
   const stack = await startStack(counts, env);
   const config = readConfig(env);
   const platform = await openApiPlatform(config, createLog('bench', 'silent'));
-  await platform.db.prepare();
+  await platform.db.createIndexes();
   return {
     env,
     config,
@@ -64,8 +64,8 @@ export async function openSetting(
   };
 }
 
-/** A helper process of the bench: a bare stack, or a swarm of sockets. Messages use IPC. */
-export interface Side {
+/** A helper process of the bench, such as a bare stack or a swarm of sockets. Messages use IPC. */
+export interface Helper {
   child: ChildProcess;
   /** Sends `message` and waits for the next message from the process. */
   ask<T>(message: unknown): Promise<T>;
@@ -75,7 +75,7 @@ export interface Side {
 }
 
 /** Starts `test/bench/bare/<name>` with `env` and waits until it is ready. */
-export async function openSide(name: string, env: Record<string, string>): Promise<Side & { port: number }> {
+export async function startHelper(name: string, env: Record<string, string>): Promise<Helper & { port: number }> {
   const port = await freePort();
   const file = fileURLToPath(new URL(`./bare/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
   const child = fork(file, { env: { ...process.env, ...env, PORT: String(port) }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -100,9 +100,9 @@ export async function openSide(name: string, env: Record<string, string>): Promi
     },
     close: async () => {
       if (child.exitCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
+      const exited = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');
-      await gone;
+      await exited;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Load, LoadResult } from './bare/load.ts';
 import { multipleRow, type Row } from './report.ts';
-import type { Bench, Setting, Side } from './setting.ts';
+import type { Bench, Helper, Setting } from './setting.ts';
 
 /** Requests of the victims, and the requests that may slow them down. */
 export interface Attack {
@@ -19,10 +19,10 @@ const peakMb = async (setting: Setting): Promise<number> =>
 export async function victimRow(
   bench: Bench,
   setting: Setting,
-  [own, other]: readonly [own: Side, other: Side],
+  [own, other]: readonly [own: Helper, other: Helper],
   { name, victim, attack, most }: Attack,
 ): Promise<Row> {
-  const round = (side: Side, load: Omit<Load, 'seconds'>): Promise<LoadResult> => side.ask({ ...load, seconds: bench.seconds });
+  const round = (helper: Helper, load: Omit<Load, 'seconds'>): Promise<LoadResult> => helper.ask({ ...load, seconds: bench.seconds });
   await round(own, victim);
   const [attacked, alone]: [number[], number[]] = [[], []];
   for (let i = 0; i < bench.rounds; i++) {
@@ -30,7 +30,7 @@ export async function victimRow(
     const [withAttack, attackers] = await Promise.all([round(own, victim), round(other, attack)]);
     alone.push(without.p99);
     attacked.push(withAttack.p99);
-    bench.say(
+    bench.log(
       `  ${name}: p50 ${without.p50.toFixed(1)} → ${withAttack.p50.toFixed(1)} ms, p99 ${without.p99.toFixed(1)} → ${withAttack.p99.toFixed(1)} ms, ` +
         `${withAttack.failed} failed; attackers ${attackers.perSecond.toFixed(0)}/s, ${attackers.failed} refused; api's peak ${(await peakMb(setting)).toFixed(0)} MB`,
     );

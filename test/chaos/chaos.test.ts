@@ -3,8 +3,8 @@ import { type ChaosPlan, runChaos, summary } from './chaos.ts';
 import { type ChaosStores, startChaosStores } from './stores.ts';
 
 /** The short form of `npm run chaos`: real processes, on separate stores with durable settings. */
-describe('chaos: bots and people under SIGKILL', () => {
-  let course: string[] = [];
+describe('chaos: faults of real processes', () => {
+  let progressLines: string[] = [];
   const plan: ChaosPlan = {
     seconds: 20,
     postsPerSec: 60,
@@ -15,7 +15,7 @@ describe('chaos: bots and people under SIGKILL', () => {
     serversEach: 2,
     faultEveryMs: 1_000,
     faults: 'all',
-    report: (line) => course.push(line),
+    report: (line) => progressLines.push(line),
   };
   let stores: ChaosStores;
 
@@ -29,13 +29,13 @@ describe('chaos: bots and people under SIGKILL', () => {
   });
 
   beforeEach(() => {
-    course = [];
+    progressLines = [];
   });
   afterEach(function () {
-    if (this.currentTest?.isFailed()) process.stderr.write(`${course.join('\n')}\n`); // the steps before the failure
+    if (this.currentTest?.isFailed()) process.stderr.write(`${progressLines.join('\n')}\n`); // the steps before the failure
   });
 
-  it('every role and store killed, workers paused, subscriptions cut: nothing is lost, doubled or out of order, and sessions go on', async () => {
+  it('loses, doubles and reorders nothing while roles and stores are killed, workers paused and subscriptions cut', async () => {
     const result = await runChaos(stores, plan);
     expect(result, summary(result)).to.deep.include({ lost: 0, doubled: 0, outOfOrder: 0, silentHoles: 0 });
     expect(result.resumes + result.invalidated, summary(result)).to.be.at.least(1);

@@ -64,7 +64,7 @@ function startMeter(): () => Pick<ChaosResult, 'driverCpu' | 'machineCpu' | 'dri
 }
 
 /** Waits until every reader has every post, or nothing new has arrived for `patienceMs`. */
-async function settle(ledger: Ledger, patienceMs: number): Promise<void> {
+async function waitForDeliveries(ledger: Ledger, patienceMs: number): Promise<void> {
   for (let last = -1, still = performance.now(); !ledger.isComplete() && performance.now() - still < patienceMs; ) {
     if (ledger.count() !== last) {
       last = ledger.count();
@@ -114,9 +114,9 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
       const { posted, delivered, silentHoles } = ledger.judge();
       report(`${posted} posted, ${delivered} delivered, ${silentHoles} not yet, ${sumOf(clients, 'resumes')} resumes`);
     }, progressMs);
-    const until = performance.now() + plan.seconds * 1000;
+    const endsAt = performance.now() + plan.seconds * 1000;
     let isFaulty = true;
-    const isOver = (): boolean => performance.now() >= until;
+    const isOver = (): boolean => performance.now() >= endsAt;
     const gapMs = (1000 * channels.length) / plan.postsPerSec;
     const posting = { stack, ledger, gapMs, isOver: () => !isFaulty && isOver(), report };
     const faults = gatewayFaults(stack, stores.redisFaults);
@@ -127,7 +127,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const [count] = await Promise.all([injecting, ...channels.map((channel, at) => postInto(channel, at, posting))]);
     report('everything is posted');
     const cost = meter();
-    await settle(ledger, plan.failpoints ? stillMs.control : stillMs.run);
+    await waitForDeliveries(ledger, plan.failpoints ? stillMs.control : stillMs.run);
     if (!plan.failpoints) ledger.missing().slice(0, 20).forEach(report);
     return { ...ledger.judge(), ...cost, faults: count, resumes: sumOf(clients, 'resumes'), invalidated: sumOf(clients, 'invalidated') };
   } finally {

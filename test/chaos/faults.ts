@@ -60,7 +60,7 @@ async function cutLog(dataDir: string): Promise<void> {
   await truncate(path, Math.max(0, size - Math.floor(Math.random() * Math.min(cutMost, size / 2))));
 }
 
-async function gone(pid: number): Promise<void> {
+async function waitForExit(pid: number): Promise<void> {
   for (;;)
     try {
       process.kill(pid, 0);
@@ -78,7 +78,7 @@ const killStore = (stores: Stores, which: keyof Stores['processes'], meanwhile?:
     const pid = stores.processes[which];
     if (pid !== undefined) {
       signal(pid, 'SIGKILL');
-      await gone(pid);
+      await waitForExit(pid);
     }
     await meanwhile?.();
     await stores.restart(which === 'redis' ? 'redis' : 'database');
@@ -177,7 +177,7 @@ export async function injectFaults(
   const run = async (fault: Fault): Promise<void> => {
     const began = performance.now();
     await fault.run();
-    report(`${fault.name}: well again after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    report(`${fault.name}: recovered after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     underWay.delete(fault);
   };
   const isFree = ({ target, isAlone = false }: Fault): boolean =>

@@ -13,8 +13,8 @@ const { values } = parseArgs({
     cluster: { type: 'boolean', default: false },
   },
 });
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const stores = await startChaosStores(values.cluster, say);
+const writeLine = (line: string): void => void process.stdout.write(`${line}\n`);
+const stores = await startChaosStores(values.cluster, writeLine);
 try {
   const plan = {
     postsPerSec: Number(values.rate),
@@ -24,10 +24,10 @@ try {
     people: Number(values.people),
     serversEach: 3,
     faultEveryMs: Number(values['fault-every']) * 1000,
-    report: say,
+    report: writeLine,
   };
   const result = await runChaos(stores, { ...plan, seconds: Number(values.minutes) * 60, faults: 'all' });
-  say(summary(result));
+  writeLine(summary(result));
   const control = await runChaos(stores, {
     ...plan,
     seconds: 15,
@@ -35,9 +35,9 @@ try {
     faults: 'gateways',
     failpoints: 'no-replay',
   });
-  say(`negative control (no replay): ${summary(control)}`);
+  writeLine(`negative control (no replay): ${summary(control)}`);
   const isPassed = isGood(result) && control.lost > 0;
-  say(isPassed ? 'chaos: passed' : 'chaos: FAILED');
+  writeLine(isPassed ? 'chaos: passed' : 'chaos: FAILED');
   process.exitCode = isPassed ? 0 : 1;
 } finally {
   await stores.close();

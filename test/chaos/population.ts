@@ -1,6 +1,6 @@
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { makePerson } from '../harness/factories.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { type SeededServer, seedServer } from '../harness/seed.ts';
 
 /** The size of the population. */
 export interface Sizes {
@@ -36,25 +36,25 @@ export interface Population {
 /** Makes servers with text channels, and bots and people who are each in several servers. The owner of a server posts there and is not a reader. */
 export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promise<Population> {
   const { servers, channelsPerServer, bots, people, serversEach } = sizes;
-  const worlds: World[] = [];
+  const seededServers: SeededServer[] = [];
   for (let i = 0; i < servers; i++) {
-    const here = Math.floor(((i + 1) * bots) / servers) - Math.floor((i * bots) / servers);
-    worlds.push(await makeWorld(platform, { bots: here, channels: channelsPerServer }));
+    const botCount = Math.floor(((i + 1) * bots) / servers) - Math.floor((i * bots) / servers);
+    seededServers.push(await seedServer(platform, { bots: botCount, channels: channelsPerServer }));
   }
-  const channels = worlds.flatMap(({ channelIds, ownerToken }) => channelIds.map((id) => ({ id, as: `Bearer ${ownerToken}` })));
+  const channels = seededServers.flatMap(({ channelIds, ownerToken }) => channelIds.map((id) => ({ id, as: `Bearer ${ownerToken}` })));
   const readers: Reader[] = [];
   const members: object[] = [];
   const add = (id: string, token: string, bot: boolean, home: number): void => {
     const own = Array.from({ length: Math.min(serversEach, servers) }, (_, i) => (home + i) % servers);
     for (const at of own) {
-      const serverId = worlds[at]?.serverId as string;
+      const serverId = seededServers[at]?.serverId as string;
       // A bot is already a member of the server that it was made with.
       if (!bot || at !== home) members.push({ _id: `${serverId}:${id}`, serverId, userId: id, bot, roles: [], joinedAt: new Date() });
     }
     const channelsIn = (at: number): number[] => Array.from({ length: channelsPerServer }, (_, i) => at * channelsPerServer + i);
     readers.push({ token, as: `${bot ? 'Bot' : 'Bearer'} ${token}`, channels: own.flatMap(channelsIn) });
   };
-  for (const [home, world] of worlds.entries()) for (const { id, token } of world.bots) add(id, token, true, home);
+  for (const [home, seeded] of seededServers.entries()) for (const { id, token } of seeded.bots) add(id, token, true, home);
   for (let i = 0; i < people; i++) {
     const { id, token } = await makePerson({ platform }, `person${i}`);
     add(id, token, false, i % servers);

@@ -4,72 +4,87 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot, type Dispatch } from '../harness/bot-client.ts';
+import { startNode, startParlance, type TestNode, type TestParlance } from '../harness/parlance.ts';
 import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
-import { startNode, startWhole, type TestNode, type Whole } from '../harness/whole.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { type SeededServer, seedServer } from '../harness/seed.ts';
 
-/** A client under test: what it has been given of its channel, and what it has read from the API after op 9. */
+/** A client under test, with the messages that it received and those that it read from the API after op 9. */
 export interface Listener {
   client: BotClient;
-  world: World;
+  seeded: SeededServer;
   accountId: string;
-  /** By session, ids of messages in the order in which they came. */
+  /** The ids of received messages in order, one list per session. */
   received: string[][];
-  /** Ids that the client read when it had to begin anew. */
+  /** Ids of messages that the client read after op 9. */
   synced: Set<string>;
-  /** Every event, of all sessions. */
+  /** All events of all sessions. */
   events: Dispatch[];
 }
 
-/** The whole product on a Redis Cluster, with posts under way and sessions that keep account of them. */
+/** All roles on a Redis Cluster, with clients that record what they receive. */
 export interface ClusterFixture {
   redis: RedisCluster;
-  whole: Whole;
+  parlance: TestParlance;
   nodes: TestNode[];
-  worlds: World[];
-  /** The owner and the bot of each server, in this order; those of a server first use the same node. */
+  servers: SeededServer[];
+  /** The owner and the bot of each server, in this order. Both first connect to the same node. */
   listeners: Listener[];
-  /** What every key of a server's log begins with. */
+  /** The prefix of all keys of a server's log. */
   logKey(serverId: string): string;
-  /** Posts in a server once; answers the id of a message that was answered with 201. */
-  post(world: World, content: string): Promise<string>;
+  /** Posts a message in a server; returns its id, and throws if the post fails. */
+  post(seeded: SeededServer, content: string): Promise<string>;
   /**
-   * Posts in every server, also while `act` runs; resolves when every client has every post that was answered with 201. Answers how many posts there were, and how
-   * many sessions were ended by op 9.
+   * Posts in every server before, during and after `act`. Resolves when every client has every message that was posted with 201, with the number of posts and of
+   * sessions that ended with op 9.
    */
   postDuring(act: () => Promise<unknown>): Promise<{ posted: number; invalidated: number }>;
   close(): Promise<void>;
 }
 
-const post = async (whole: Whole, { channelIds: [channelId], ownerToken }: World, content: string): Promise<string | null> => {
+const post = async (
+  parlance: TestParlance,
+  { channelIds: [channelId], ownerToken }: SeededServer,
+  content: string,
+): Promise<string | null> => {
   const path = `/api/channels/${channelId}/messages`;
   const headers = { 'Idempotency-Key': `${channelId} ${content}` };
-  const sent = await whole.call<{ id: string }>('POST', path, { as: `Bearer ${ownerToken}`, body: { content }, headers }).catch(() => null);
+  const sent = await parlance
+    .call<{ id: string }>('POST', path, { as: `Bearer ${ownerToken}`, body: { content }, headers })
+    .catch(() => null);
   return sent?.status === 201 ? sent.body.id : null;
 };
 
-/** The newest messages of a channel, as a client reads them after op 9. */
-async function sync(whole: Whole, { channelIds: [channelId], ownerToken }: World): Promise<string[]> {
+/** Reads the newest messages of a channel, as a client does after op 9. */
+async function sync(parlance: TestParlance, { channelIds: [channelId], ownerToken }: SeededServer): Promise<string[]> {
   for (;;) {
     const path = `/api/channels/${channelId}/messages?limit=100`;
-    const read = await whole.call<{ id: string }[]>('GET', path, { as: `Bearer ${ownerToken}` });
+    const read = await parlance.call<{ id: string }[]>('GET', path, { as: `Bearer ${ownerToken}` });
     if (read.status === 200) return read.body.map(({ id }) => id);
     await pause(50);
   }
 }
 
-/** What is wrong with what a client was given, as text; '' when nothing is. */
-function faultOf({ received, synced }: Listener, posted: readonly string[]): string {
+/** Describes messages that a client lost, received twice or received out of order; '' if there are none. */
+function describeErrors({ received, synced }: Listener, posted: readonly string[]): string {
   const known = new Set([...received.flat(), ...synced]);
   const lost = posted.filter((id) => !known.has(id));
   const twice = received.flatMap((ids) => ids.filter((id, at) => ids.indexOf(id) !== at));
-  const early = received.flatMap((ids) => ids.filter((id, at) => at > 0 && BigInt(id) < BigInt(ids[at - 1] as string)));
-  return lost.length + twice.length + early.length === 0 ? '' : `lost ${lost.length}, twice ${twice.length}, out of order ${early.length}`;
+  const outOfOrder = received.flatMap((ids) => ids.filter((id, at) => at > 0 && BigInt(id) < BigInt(ids[at - 1] as string)));
+  return lost.length + twice.length + outOfOrder.length === 0
+    ? ''
+    : `lost ${lost.length}, twice ${twice.length}, out of order ${outOfOrder.length}`;
 }
 
-function listenTo(whole: Whole, nodes: readonly TestNode[], world: World, accountId: string, token: string, first: number): Listener {
+function listenTo(
+  parlance: TestParlance,
+  nodes: readonly TestNode[],
+  seeded: SeededServer,
+  accountId: string,
+  token: string,
+  first: number,
+): Listener {
   const listener: Listener = {
-    world,
+    seeded,
     accountId,
     received: [],
     synced: new Set(),
@@ -83,54 +98,57 @@ function listenTo(whole: Whole, nodes: readonly TestNode[], world: World, accoun
       },
       onReady: () => {
         listener.received.push([]);
-        if (listener.received.length > 1) void sync(whole, world).then((ids) => ids.forEach((id) => listener.synced.add(id)));
+        if (listener.received.length > 1) void sync(parlance, seeded).then((ids) => ids.forEach((id) => listener.synced.add(id)));
       },
     }),
   };
   return listener;
 }
 
-/** Starts a cluster and everything on it: an API, a worker, two gateway nodes, and servers with a person and a bot connected in each. */
-export async function startClusterFixture(servers = 6): Promise<ClusterFixture> {
+/** Starts a cluster, an API, a worker and two gateway nodes, and makes servers with a connected person and bot in each. */
+export async function startClusterFixture(serverCount = 6): Promise<ClusterFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
   const redis = await startRedisCluster(folder);
-  const whole = await startWhole({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_PATIENCE: '2' });
-  const { REDIS_PREFIX, LOG_PARTITIONS } = whole.platform.config;
+  const parlance = await startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
+  const { REDIS_PREFIX, LOG_PARTITIONS } = parlance.platform.config;
   const keys = createKeys(REDIS_PREFIX, LOG_PARTITIONS);
-  const nodes = [whole, await startNode(whole.platform.config)];
-  const worlds: World[] = [];
-  for (let at = 0; at < servers; at++) worlds.push(await makeWorld(whole.platform, { bots: 1, channels: 1 }));
-  const listeners = worlds.flatMap((world, at) => {
-    const [bot] = world.bots as [World['bots'][number]];
-    return [listenTo(whole, nodes, world, world.ownerId, world.ownerToken, at), listenTo(whole, nodes, world, bot.id, bot.token, at)];
+  const nodes = [parlance, await startNode(parlance.platform.config)];
+  const servers: SeededServer[] = [];
+  for (let at = 0; at < serverCount; at++) servers.push(await seedServer(parlance.platform, { bots: 1, channels: 1 }));
+  const listeners = servers.flatMap((seeded, at) => {
+    const [bot] = seeded.bots as [SeededServer['bots'][number]];
+    return [
+      listenTo(parlance, nodes, seeded, seeded.ownerId, seeded.ownerToken, at),
+      listenTo(parlance, nodes, seeded, bot.id, bot.token, at),
+    ];
   });
   await Promise.all(listeners.map(({ client }) => client.ready));
-  const posted = new Map(worlds.map((world) => [world, [] as string[]]));
-  const tryToPost = async (world: World, content: string): Promise<string | null> => {
-    const id = await post(whole, world, content);
-    if (id !== null) posted.get(world)?.push(id);
+  const posted = new Map(servers.map((seeded) => [seeded, [] as string[]]));
+  const tryToPost = async (seeded: SeededServer, content: string): Promise<string | null> => {
+    const id = await post(parlance, seeded, content);
+    if (id !== null) posted.get(seeded)?.push(id);
     return id;
   };
   const invalidations = (): number => listeners.reduce((sum, { client }) => sum + client.stats.invalidated, 0);
   const untilComplete = async (): Promise<void> => {
-    const faults = (): string =>
+    const errors = (): string =>
       listeners
-        .map((one) => faultOf(one, posted.get(one.world) ?? []))
+        .map((one) => describeErrors(one, posted.get(one.seeded) ?? []))
         .filter(Boolean)
         .join('; ');
-    for (const until = performance.now() + 60_000; faults() !== ''; await pause(50))
-      if (performance.now() > until) throw new Error(faults());
+    for (const giveUpAt = performance.now() + 60_000; errors() !== ''; await pause(50))
+      if (performance.now() > giveUpAt) throw new Error(errors());
   };
   let run = 0;
   return {
     redis,
-    whole,
+    parlance,
     nodes,
-    worlds,
+    servers,
     listeners,
-    logKey: (serverId) => keys.partition(keys.partitionOf(serverId)),
-    async post(world, content) {
-      const id = await tryToPost(world, content);
+    logKey: (serverId) => keys.partitionPrefix(keys.partitionOf(serverId)),
+    async post(seeded, content) {
+      const id = await tryToPost(seeded, content);
       if (id === null) throw new Error('the post was refused');
       return id;
     },
@@ -138,15 +156,15 @@ export async function startClusterFixture(servers = 6): Promise<ClusterFixture> 
       const before = { posted: [...posted.values()].flat().length, invalidated: invalidations() };
       const name = `run ${++run}`;
       let isOver = false;
-      const postIn = async (world: World): Promise<void> => {
+      const postIn = async (seeded: SeededServer): Promise<void> => {
         for (let n = 0; !isOver; n++) {
-          await tryToPost(world, `${name} post ${n}`);
+          await tryToPost(seeded, `${name} post ${n}`);
           await pause(20);
         }
-        await tryToPost(world, `${name} last`);
+        await tryToPost(seeded, `${name} last`);
       };
-      await Promise.all(worlds.map((world) => tryToPost(world, `${name} first`)));
-      const posting = worlds.map(postIn);
+      await Promise.all(servers.map((seeded) => tryToPost(seeded, `${name} first`)));
+      const posting = servers.map(postIn);
       await act().finally(() => {
         isOver = true;
       });
@@ -157,7 +175,7 @@ export async function startClusterFixture(servers = 6): Promise<ClusterFixture> 
     async close() {
       await Promise.all(listeners.map(({ client }) => client.close()));
       await nodes[1]?.close();
-      await whole.close();
+      await parlance.close();
       await redis.close();
       rmSync(folder, { recursive: true, force: true });
     },

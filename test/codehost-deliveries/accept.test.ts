@@ -4,26 +4,18 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { expectError } from '../harness/expect-error.ts';
-import { type Hook, issue, type Scene, startDeliveries } from './fixture.ts';
+import { issue, useDeliveries } from './fixture.ts';
 
 const form = (payload: string): string => `payload=${encodeURIComponent(payload)}`;
 const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const json = JSON.stringify(issue(1));
 
 describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
-  let scene: Scene;
-  let hook: Hook;
-  before(async () => {
-    scene = await startDeliveries(100);
-  });
-  after(() => scene.close());
-  beforeEach(async () => {
-    hook = await scene.make();
-  });
+  const { fixture, hook } = useDeliveries(100);
 
-  describe('what is taken', () => {
-    it('202 { accepted: true } for what will post, stored with its facts alone', async () => {
-      const { status, body } = await hook.deliver({ ...issue(7), neighbours: 'x'.repeat(5_000) }, { id: 'd-1' });
+  describe('accepted deliveries', () => {
+    it('answers 202 { accepted: true } when the event will be posted, and stores only its facts', async () => {
+      const { status, body } = await hook.deliver({ ...issue(7), unused: 'x'.repeat(5_000) }, { id: 'd-1' });
       expect([status, body]).to.deep.equal([202, { accepted: true }]);
       const [stored] = await hook.stored();
       expect(stored).to.include({
@@ -37,7 +29,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
       expect(JSON.stringify(stored)).to.contain('issue 7').and.not.to.contain('xxx');
     });
 
-    it('204 without a body for what is ignored, with the reason in the log', async () => {
+    it('answers 204 without a body when the event is ignored, and logs the reason', async () => {
       for (const [event, payload, reason] of [
         ['issues', { action: 'labeled' }, /labeled/],
         ['watch', { action: 'started' }, /star/],
@@ -49,12 +41,12 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
         expect(last).to.include({ event, outcome: 'ignored' });
         expect(last?.reason).to.match(reason);
       }
-      const { posts, deliveryPosts } = (await scene.api.platform.db.webhooks.findOne({ _id: hook.id }).lean()) ?? {};
-      expect([posts, deliveryPosts], 'uses no quota').to.deep.equal([[], []]);
+      const { posts, deliveryPosts } = (await fixture.api.platform.db.webhooks.findOne({ _id: hook.id }).lean()) ?? {};
+      expect([posts, deliveryPosts], 'uses no slot').to.deep.equal([[], []]);
     });
 
     for (const Authorization of ['Bot nothing', 'Basic eDp5', 'nonsense', '   '])
-      it(`202 whatever else authorizes: ${JSON.stringify(Authorization)}`, async () =>
+      it(`ignores the Authorization header ${JSON.stringify(Authorization)}`, async () =>
         expect((await hook.deliver(issue(1), { headers: { Authorization } })).status).to.equal(202));
 
     for (const [what, body, headers] of [
@@ -66,38 +58,38 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
       ['JSON after a byte order mark', `\ufeff${json}`, {}],
       ['JSON in white space', `\n ${json}\n`, {}],
     ] as const)
-      it(`202 ${what}`, async () => {
+      it(`accepts ${what}`, async () => {
         expect((await hook.deliver(body, { headers })).status).to.equal(202);
-        await hook.drain();
+        await hook.runJob();
         expect(await hook.titles()).to.deep.equal(['#1 issue 1']);
       });
 
-    const packed = (body: Buffer, encoding: string): Promise<number> =>
-      fetch(scene.api.url + hook.path, {
+    const sendEncoded = (body: Buffer, encoding: string): Promise<number> =>
+      fetch(fixture.api.url + hook.path, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'Content-Encoding': encoding, 'X-GitHub-Event': 'issues' },
         body: new Uint8Array(body),
       }).then(({ status }) => status);
-    it('packed bodies as on other routes: gzip and deflate pass, what grows too large is 413, an unknown or broken coding 400', async () => {
-      expect(await packed(gzipSync(json), 'gzip')).to.equal(202);
-      expect(await packed(deflateSync(json), 'deflate')).to.equal(202);
-      expect(await packed(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')), 'gzip')).to.equal(413);
-      expect(await packed(gzipSync(randomBytes(100_000)).subarray(0, 50_000), 'gzip')).to.equal(400);
-      expect(await packed(Buffer.from(json), 'gzip')).to.equal(400);
-      expect(await packed(Buffer.from(json), 'rot13')).to.equal(400);
+    it('accepts gzip and deflate; answers 413 when the body inflates too much and 400 to an unknown or broken encoding', async () => {
+      expect(await sendEncoded(gzipSync(json), 'gzip')).to.equal(202);
+      expect(await sendEncoded(deflateSync(json), 'deflate')).to.equal(202);
+      expect(await sendEncoded(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')), 'gzip')).to.equal(413);
+      expect(await sendEncoded(gzipSync(randomBytes(100_000)).subarray(0, 50_000), 'gzip')).to.equal(400);
+      expect(await sendEncoded(Buffer.from(json), 'gzip')).to.equal(400);
+      expect(await sendEncoded(Buffer.from(json), 'rot13')).to.equal(400);
     });
 
-    const filled = (bytes: number): string => {
+    const bodyOf = (bytes: number): string => {
       const body = (filler: string): string => JSON.stringify({ ...issue(1), filler });
       return body('y'.repeat(bytes - body('').length));
     };
-    it('exactly 5 MiB passes, one byte more is 413 and so are chunks without a length', async () => {
-      expect((await hook.deliver(filled(limits.deliveryBytes))).status).to.equal(202);
-      const large = filled(limits.deliveryBytes + 1);
+    it('accepts exactly 5 MiB; answers 413 to one byte more, with a length and in chunks', async () => {
+      expect((await hook.deliver(bodyOf(limits.deliveryBytes))).status).to.equal(202);
+      const large = bodyOf(limits.deliveryBytes + 1);
       expectError(await hook.deliver(large), 413, 'payload_too_large');
       const headers = { 'X-GitHub-Event': 'issues', 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
       const status = await new Promise<number | undefined>((resolve, reject) => {
-        const sent = request(scene.api.url + hook.path, { method: 'POST', headers }, (response) => {
+        const sent = request(fixture.api.url + hook.path, { method: 'POST', headers }, (response) => {
           response.resume();
           resolve(response.statusCode);
         });
@@ -108,7 +100,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
       expect(status).to.equal(413);
     });
 
-    it('a payload nested a million deep, a field __proto__ and a form of a million fields are as good as any', async () => {
+    it('accepts a payload nested a million deep, a field __proto__ and a form of a million fields', async () => {
       const deep = `{"deep":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)},${json.slice(1)}`;
       expect((await hook.deliver(deep)).status).to.equal(202);
       expect((await hook.deliver(`{"__proto__":{"a":1},"constructor":1,${json.slice(1)}`)).status).to.equal(202);
@@ -117,30 +109,30 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
     });
   });
 
-  describe('what is refused', () => {
+  describe('refused deliveries', () => {
     const refusals: [what: string, body: unknown, status: number, code: string, sending?: object][] = [
       ['broken JSON', '{"action":', 400, 'invalid_request'],
       ['two values', '{} {}', 400, 'invalid_request'],
       ['nothing but white space', '  ', 400, 'invalid_request'],
       ['an empty body', '', 400, 'invalid_request'],
       ['no body', undefined, 400, 'invalid_request', { headers: { 'Content-Type': 'application/json' } }],
-      ['no body and no type', undefined, 400, 'invalid_request'],
+      ['no body and no content type', undefined, 400, 'invalid_request'],
       ['a form without payload', 'a=1&xpayload=%7B%7D', 400, 'invalid_request', { headers: asForm }],
       ['a form with an empty payload', 'payload=&a=1', 400, 'invalid_request', { headers: asForm }],
       ['a form with a broken payload', 'payload=%7B', 400, 'invalid_request', { headers: asForm }],
-      ['no event', json, 400, 'invalid_request', { event: '' }],
-      ['an empty event', json, 400, 'invalid_request', { event: '', headers: { 'X-GitHub-Event': '  ' } }],
-      ['text', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'text/plain' } }],
-      ['multipart', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'multipart/form-data; boundary=x' } }],
-      ['no type', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': '' } }],
+      ['a delivery without an event', json, 400, 'invalid_request', { event: '' }],
+      ['a delivery with an empty event', json, 400, 'invalid_request', { event: '', headers: { 'X-GitHub-Event': '  ' } }],
+      ['plain text', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'text/plain' } }],
+      ['multipart data', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': 'multipart/form-data; boundary=x' } }],
+      ['JSON without a content type', json, 415, 'unsupported_media_type', { headers: { 'Content-Type': '' } }],
     ];
     for (const [what, body, status, code, sending = {}] of refusals)
-      it(`${status} ${what}`, async () => {
+      it(`answers ${status} to ${what}`, async () => {
         expectError(await hook.deliver(body, sending), status, code);
         expect(await hook.stored()).to.deep.equal([]);
       });
 
-    it('404 alike for a wrong token, an unknown and a malformed id, before any of the body is read', async () => {
+    it('answers the same 404 to a wrong token, an unknown id and a malformed id, before it reads the body', async () => {
       const wrong = [
         `/api/webhooks/${hook.id}/${'A'.repeat(43)}`,
         `/api/webhooks/1000000000000000001/${hook.token}`,
@@ -150,9 +142,9 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
         wrong.map(
           (path) =>
             new Promise<[number | undefined, string]>((resolve, reject) => {
-              // The body never comes to an end, and would be of a wrong type.
+              // The body never ends, and has no content type.
               const sent = request(
-                `${scene.api.url}${path}/codehost`,
+                `${fixture.api.url}${path}/codehost`,
                 { method: 'POST', headers: { 'Content-Length': '500' } },
                 (response) => {
                   let text = '';
@@ -175,16 +167,16 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
     });
   });
 
-  describe('which headers count', () => {
+  describe('event and delivery headers', () => {
     const hosts = ['GitHub', 'Gitea', 'Forgejo', 'Gogs'];
     for (const host of hosts)
-      it(`X-${host}-Event and X-${host}-Delivery`, async () => {
+      it(`reads X-${host}-Event and X-${host}-Delivery`, async () => {
         const headers = { [`X-${host}-Event`]: 'issues', [`X-${host}-Delivery`]: 'd-1' };
         const statuses = [await hook.deliver(issue(1), { event: '', headers }), await hook.deliver(issue(1), { event: '', headers })];
         expect(statuses.map(({ status }) => status)).to.deep.equal([202, 204]);
       });
 
-    it('of several the first of GitHub, Gitea, Forgejo, Gogs, also for the id', async () => {
+    it('uses the first of GitHub, Gitea, Forgejo and Gogs when there are several, for the event and the id', async () => {
       for (const [at, first] of hosts.entries()) {
         const rest = hosts.slice(at);
         const event = Object.fromEntries(rest.map((host) => [`X-${host}-Event`, host === first ? 'issues' : 'no_such_event']));
@@ -194,7 +186,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
       expect((await hook.stored()).map(({ deliveryId }) => deliveryId)).to.deep.equal(hosts.map((host) => `${host}-${host}`));
     });
 
-    it('an empty header counts as none, and a longer name of an event is cut', async () => {
+    it('skips an empty header and cuts a long event name', async () => {
       const { status } = await hook.deliver(issue(1), { event: '', headers: { 'X-GitHub-Event': ' ', 'X-Gogs-Event': 'issues' } });
       expect(status).to.equal(202);
       await hook.deliver({}, { event: 'e'.repeat(4_000) });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
-import { type Hook, issue, type Scene, startDeliveries } from './fixture.ts';
+import { issue, useDeliveries } from './fixture.ts';
 
 const known = [
   'ping',
@@ -15,16 +15,16 @@ const known = [
   'create',
   'star',
 ];
-/** Any name that a header can hold. */
+/** Any event name that a header can carry. */
 const eventName = fc.oneof(
   fc.constantFrom(...known),
   fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)), minLength: 1, maxLength: 80 }),
 );
 
 const pings = '@everyone @here <@1000000000000000001> <@&1000000000000000001>';
-/** A text as hostile as one can be. */
+/** Hostile texts. */
 const hostile = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(pings), fc.constant(`[x](javascript:1) ${pings}`.repeat(200)));
-/** What code hosts send, by event. */
+/** Realistic payloads by event. */
 const real: Record<string, object> = {
   issues: issue(1),
   push: {
@@ -38,20 +38,20 @@ const real: Record<string, object> = {
   release: { action: 'published', release: { tag_name: 'v1', name: pings, body: pings, html_url: 'https://code.example/v1' }, sender: {} },
 };
 
-/** `payload` with what stands at these of its spots exchanged. */
-function spoil(payload: object, changes: readonly [number, unknown][]): object {
+/** Returns `payload` with the values at some of its fields replaced. */
+function replaceFields(payload: object, changes: readonly [number, unknown][]): object {
   const copy = structuredClone(payload);
-  const spots: [Record<string, unknown>, string][] = [];
+  const fields: [Record<string, unknown>, string][] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
-      spots.push([value as Record<string, unknown>, key]);
+      fields.push([value as Record<string, unknown>, key]);
       walk((value as Record<string, unknown>)[key]);
     }
   };
   walk(copy);
   for (const [at, value] of changes) {
-    const [holder, key] = spots[at % spots.length] as [Record<string, unknown>, string];
+    const [holder, key] = fields[at % fields.length] as [Record<string, unknown>, string];
     holder[key] = value;
   }
   return copy;
@@ -62,19 +62,13 @@ const delivery = fc.oneof(
   fc.tuple(eventName, fc.jsonValue()),
   fc
     .tuple(fc.constantFrom(...Object.keys(real)), changes)
-    .map(([event, spots]): [string, unknown] => [event, spoil(real[event] as object, spots)]),
+    .map(([event, fields]): [string, unknown] => [event, replaceFields(real[event] as object, fields)]),
 );
 
-describe('any delivery', () => {
-  let scene: Scene;
-  let hook: Hook;
-  before(async () => {
-    scene = await startDeliveries(2);
-    hook = await scene.make();
-  });
-  after(() => scene.close());
+describe('Code host deliveries: any payload', () => {
+  const { hook } = useDeliveries(2);
 
-  it('any JSON under any event is 202 or 204, and every post passes as an embed and pings nobody', async () => {
+  it('answers 202 or 204 to any JSON under any event; every post is a valid embed and pings nobody', async () => {
     await fc.assert(
       fc.asyncProperty(delivery, fc.boolean(), async ([event, payload], asForm) => {
         const text = JSON.stringify(payload);
@@ -88,7 +82,7 @@ describe('any delivery', () => {
       }),
       { numRuns: 100 },
     );
-    await hook.drainAll();
+    await hook.runAllJobs();
     const posted = await hook.messages();
     expect(posted.length).to.be.greaterThan(10);
     for (const { embeds, content, mentions, mentionRoles, mentionEveryone, pings: pinging } of posted) {

@@ -1,30 +1,22 @@
 import { type ClientRequest, request } from 'node:http';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { type Hook, issue, range, type Scene, startDeliveries } from './fixture.ts';
+import { type Hook, issue, range, useDeliveries } from './fixture.ts';
 
 const { deliveriesReadPerWebhook: perWebhook, deliveriesReadPerServer: perServer } = limits;
 const body = JSON.stringify(issue(1));
 
-describe('bodies of deliveries that are slow to come', () => {
-  let scene: Scene;
-  let hook: Hook;
-  before(async () => {
-    scene = await startDeliveries(20);
-  });
-  after(() => scene.close());
-  beforeEach(async () => {
-    hook = await scene.make();
-  });
+describe('Code host deliveries: slow bodies', () => {
+  const { fixture, hook } = useDeliveries(20);
 
-  interface Slow {
+  interface SlowDelivery {
     sent: ClientRequest;
     status: Promise<number | null>;
   }
-  /** Begins a delivery whose body stops before its last character. */
-  const begin = ({ path }: Hook): Slow => {
+  /** Starts a delivery and sends its body except for the last character. */
+  const startSlow = ({ path }: Hook): SlowDelivery => {
     const headers = { 'X-GitHub-Event': 'issues', 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
-    const sent = request(scene.api.url + path, { method: 'POST', headers });
+    const sent = request(fixture.api.url + path, { method: 'POST', headers });
     const status = new Promise<number | null>((resolve) => {
       sent.on('response', (response) => {
         response.resume();
@@ -35,11 +27,11 @@ describe('bodies of deliveries that are slow to come', () => {
     sent.write(body.slice(0, -1));
     return { sent, status };
   };
-  /** Lets what was begun before come in: other requests are answered one after another. */
-  const others = async (): Promise<void> => {
+  /** Gives the requests started before time to arrive, by sending other requests one after another. */
+  const letArrive = async (): Promise<void> => {
     for (let n = 0; n < 6; n++) await hook.log();
   };
-  const whole = (one: Hook): { done: () => boolean; status: Promise<number> } => {
+  const deliverWhole = (one: Hook): { done: () => boolean; status: Promise<number> } => {
     let done = false;
     const status = one.deliver(body).then((answer) => {
       done = true;
@@ -48,13 +40,13 @@ describe('bodies of deliveries that are slow to come', () => {
     return { done: () => done, status };
   };
 
-  it('only some of one webhook are read at once; the next waits its turn and is not refused, those of others do not wait', async () => {
-    const slow = range(1, perWebhook).map(() => begin(hook));
-    await others();
-    const next = whole(hook);
-    const other = await scene.make();
+  it('limits the bodies read at once per webhook: the next one waits and is not refused, other webhooks do not wait', async () => {
+    const slow = range(1, perWebhook).map(() => startSlow(hook));
+    await letArrive();
+    const next = deliverWhole(hook);
+    const other = await fixture.createHook();
     expect((await other.deliver(body)).status).to.equal(202);
-    await others();
+    await letArrive();
     expect(next.done()).to.equal(false);
     slow[0]?.sent.end(body.at(-1));
     expect(await slow[0]?.status).to.equal(202);
@@ -63,12 +55,12 @@ describe('bodies of deliveries that are slow to come', () => {
     expect(await Promise.all(slow.map(({ status }) => status))).to.deep.equal(range(1, perWebhook).map(() => 202));
   });
 
-  it('only some of one server are read at once; one whose sender leaves gives its place to the next', async () => {
-    const hooks = await Promise.all(range(1, perServer / perWebhook).map(() => scene.make()));
-    const slow = hooks.flatMap((one) => range(1, perWebhook).map(() => begin(one)));
-    await others();
-    const next = whole(hook);
-    await others();
+  it('limits the bodies read at once per server: a sender that disconnects frees its slot for the next', async () => {
+    const hooks = await Promise.all(range(1, perServer / perWebhook).map(() => fixture.createHook()));
+    const slow = hooks.flatMap((one) => range(1, perWebhook).map(() => startSlow(one)));
+    await letArrive();
+    const next = deliverWhole(hook);
+    await letArrive();
     expect(next.done()).to.equal(false);
     slow[0]?.sent.destroy();
     expect(await next.status).to.equal(202);

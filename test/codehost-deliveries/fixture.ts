@@ -1,15 +1,17 @@
+// Tests of webhooks for code hosts: accepting, logging, merging and posting their deliveries, also through faults.
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import type { WebhookDelivery, WebhookDeliveryPage } from '../../lib/contract/delivery.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
+import type { WebhookDelivery, WebhookDeliveryPage } from '../../lib/contract/webhook-delivery.ts';
 import { postDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import type { DeliveryDoc } from '../../lib/store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { type SeededServer, seedServer } from '../harness/seed.ts';
+import { make, use } from '../harness/use.ts';
 
-/** A new issue by its number: what most tests send, as each of these shows which one it is. */
+/** The payload of a new issue. Most tests send it, because the post shows the number. */
 export const issue = (number: number): object => ({
   action: 'opened',
   issue: { number, title: `issue ${number}`, html_url: `https://code.example/o/r/issues/${number}` },
@@ -17,45 +19,50 @@ export const issue = (number: number): object => ({
   sender: { login: 'sam' },
 });
 
-/** What is sent beside the payload. */
+/** What is sent in addition to the payload. */
 export interface Sending {
   event?: string;
   id?: string;
   headers?: Record<string, string>;
 }
 
-/** An API and a worker's powers on one database, whose jobs run only when a test runs them, and a world with many channels. */
-export interface Scene {
+/** An API, a worker platform whose jobs run only when a test runs them, and a seeded server with many channels. */
+export interface DeliveryFixture {
   api: TestApi;
   worker: WorkerPlatform;
-  world: World;
+  seeded: SeededServer;
+  /** The owner's Authorization value. */
   as: string;
-  /** Makes a webhook in a channel of its own. */
-  make(): Promise<Hook>;
+  /** Creates a webhook in a channel of its own. */
+  createHook(): Promise<Hook>;
   close(): Promise<void>;
 }
 
-/** One webhook, with all that is done to it in a test. */
+/** A webhook, with the operations that tests run on it. */
 export interface Hook extends Webhook {
   path: string;
-  /** Sends a delivery: an `issues` event unless said otherwise. A payload that is text is sent as it is. */
+  /** Sends a delivery, by default an `issues` event. A string is sent as it is. */
   deliver(payload: unknown, sending?: Sending): Promise<Answer>;
   /** Delivers issues with these numbers, one after another. */
   deliverIssues(from: number, to: number): Promise<void>;
-  /** Runs its job once: answers in how many milliseconds to come again, or null. */
-  drain(): Promise<number | null>;
-  /** Runs its job until nothing waits, the times of all its posts put back meanwhile. */
-  drainAll(): Promise<void>;
-  /** Puts the times of its posts back, so that all places are free and it rests no more. */
-  rest(): Promise<void>;
+  /** Runs its job once. Returns in how many milliseconds to run it again, or null. */
+  runJob(): Promise<number | null>;
+  /** Runs its job until no delivery waits. Frees its slots before each run. */
+  runAllJobs(): Promise<void>;
+  /** Removes the times of its posts, so that all slots are free and its job may run at once. */
+  freeSlots(): Promise<void>;
   messages(): Promise<MessageDoc[]>;
   /** The titles of its posts in the order of the channel, from their first `#` or `…` on. */
   titles(): Promise<string[]>;
   stored(): Promise<DeliveryDoc[]>;
+  /** The outcomes of the stored deliveries, oldest first. */
+  outcomes(): Promise<string[]>;
+  /** Makes the stored deliveries `ms` milliseconds older. */
+  age(ms: number): Promise<unknown>;
   log(): Promise<WebhookDelivery[]>;
 }
 
-function hookOf({ api, worker, as }: Pick<Scene, 'api' | 'worker' | 'as'>, webhook: Webhook): Hook {
+function toHook({ api, worker, as }: Pick<DeliveryFixture, 'api' | 'worker' | 'as'>, webhook: Webhook): Hook {
   const { db } = api.platform;
   const path = `/api/webhooks/${webhook.id}/${webhook.token}/codehost`;
   const hook: Hook = {
@@ -69,14 +76,14 @@ function hookOf({ api, worker, as }: Pick<Scene, 'api' | 'worker' | 'as'>, webho
     async deliverIssues(from, to) {
       for (let number = from; number <= to; number++) expect((await hook.deliver(issue(number))).status).to.equal(202);
     },
-    drain: () => postDeliveries(worker, webhook.id),
-    async drainAll() {
-      for (let left: number | null = 0; left !== null; ) {
-        await hook.rest();
-        left = await hook.drain();
+    runJob: () => postDeliveries(worker, webhook.id),
+    async runAllJobs() {
+      for (let delayMs: number | null = 0; delayMs !== null; ) {
+        await hook.freeSlots();
+        delayMs = await hook.runJob();
       }
     },
-    async rest() {
+    async freeSlots() {
       await db.webhooks.collection.updateOne(
         { _id: webhook.id as never },
         { $set: { posts: [], deliveryPosts: [] }, $unset: { drainAt: 1 } },
@@ -85,6 +92,8 @@ function hookOf({ api, worker, as }: Pick<Scene, 'api' | 'worker' | 'as'>, webho
     messages: async () => await db.messages.find({ channelId: webhook.channelId }).sort({ _id: 1 }).lean(),
     titles: async () => (await hook.messages()).map(({ embeds }) => /[#…].*/.exec(embeds[0]?.title ?? '')?.[0] ?? 'no title'),
     stored: async () => await db.deliveries.find({ webhookId: webhook.id }).sort({ _id: 1 }).lean(),
+    outcomes: async () => (await hook.stored()).map(({ outcome }) => outcome),
+    age: (ms) => db.deliveries.collection.updateMany({ webhookId: webhook.id }, [{ $set: { at: { $subtract: ['$at', ms] } } }]),
     async log() {
       const { status, body } = await api.call<WebhookDeliveryPage>('GET', `/api/webhooks/${webhook.id}/deliveries`, { as });
       expect([status, body.hasMore]).to.deep.equal([200, false]);
@@ -94,22 +103,25 @@ function hookOf({ api, worker, as }: Pick<Scene, 'api' | 'worker' | 'as'>, webho
   return hook;
 }
 
-/** Builds a scene on a fresh database, with this many channels. */
-export async function startDeliveries(channels = 50, overrides: Record<string, string> = {}): Promise<Scene> {
+/** Starts the fixture on a fresh database, with this many channels. */
+export async function startDeliveries(channels = 50, overrides: Record<string, string> = {}): Promise<DeliveryFixture> {
   const api = await startTestApi(overrides);
   const worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
-  const world = await makeWorld(api.platform, { bots: 0, channels });
-  const as = `Bearer ${world.ownerToken}`;
-  const free = [...world.channelIds];
+  const seeded = await seedServer(api.platform, { bots: 0, channels });
+  const as = `Bearer ${seeded.ownerToken}`;
+  const freeChannelIds = [...seeded.channelIds];
   return {
     api,
     worker,
-    world,
+    seeded,
     as,
-    async make() {
-      const { status, body } = await api.call<Webhook>('POST', `/api/channels/${free.pop()}/webhooks`, { as, body: { name: 'code host' } });
+    async createHook() {
+      const { status, body } = await api.call<Webhook>('POST', `/api/channels/${freeChannelIds.pop()}/webhooks`, {
+        as,
+        body: { name: 'code host' },
+      });
       expect(status).to.equal(201);
-      return hookOf({ api, worker, as }, body);
+      return toHook({ api, worker, as }, body);
     },
     async close() {
       await worker.close();
@@ -118,7 +130,13 @@ export async function startDeliveries(channels = 50, overrides: Record<string, s
   };
 }
 
-/** What an issue's post is titled, from its `#` on. */
+/** `startDeliveries` before the tests of a `describe`, with a new webhook for every test. */
+export function useDeliveries(...options: Parameters<typeof startDeliveries>): { fixture: DeliveryFixture; hook: Hook } {
+  const fixture = use(() => startDeliveries(...options));
+  return { fixture, hook: make(() => fixture.createHook(), { each: true }) };
+}
+
+/** The title of an issue's post, from its `#` on. */
 export const titleOf = (number: number): string => `#${number} issue ${number}`;
 /** Numbers from `from` to `to`. */
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);

@@ -1,16 +1,13 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { type Scene, startDeliveries } from './fixture.ts';
+import { use } from '../harness/use.ts';
+import { startDeliveries } from './fixture.ts';
 
-describe('deliveries that are ignored', () => {
-  let scene: Scene;
-  before(async () => {
-    scene = await startDeliveries();
-  });
-  after(() => scene.close());
+describe('Code host deliveries: ignored ones', () => {
+  const fixture = use(startDeliveries);
 
-  it('of very many at once a part is stored; all get 204, and other webhooks are not affected', async () => {
-    const [hook, other] = [await scene.make(), await scene.make()];
+  it('answers 204 to 300 at once, stores only some of them, and does not affect other webhooks', async () => {
+    const [hook, other] = [await fixture.createHook(), await fixture.createHook()];
     const answers = await Promise.all(Array.from({ length: 300 }, () => hook.deliver({}, { event: 'watch' })));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([204]));
     expect((await hook.stored()).length).to.be.within(limits.deliveriesIgnoredBurst, limits.deliveriesIgnoredBurst + 60);

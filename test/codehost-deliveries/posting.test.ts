@@ -1,27 +1,17 @@
 import { expect } from 'chai';
-import { idOf } from '../../lib/base/ids.ts';
+import { composeId } from '../../lib/base/ids.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
-import { around } from '../harness/around.ts';
-import { type Hook, issue, range, type Scene, startDeliveries, titleOf } from './fixture.ts';
+import { interceptNext } from '../harness/intercept.ts';
+import { issue, range, titleOf, useDeliveries } from './fixture.ts';
 
 describe('post-deliveries', () => {
-  let scene: Scene;
-  let hook: Hook;
-  before(async () => {
-    scene = await startDeliveries();
-  });
-  after(() => scene.close());
-  beforeEach(async () => {
-    hook = await scene.make();
-  });
+  const { fixture, hook } = useDeliveries();
 
-  const outcomes = async (): Promise<string[]> => (await hook.stored()).map(({ outcome }) => outcome);
-
-  it('posts under the webhook’s name of that moment, with its tag and without the payload left anywhere', async () => {
+  it('posts under the current name of the webhook with its tag, and keeps no payload', async () => {
     await hook.deliver(issue(1), { id: 'd-1' });
     const path = `/api/webhooks/${hook.id}`;
-    await scene.api.call('PATCH', path, { as: scene.as, body: { name: 'Renamed' } });
-    expect(await hook.drain()).to.equal(null);
+    await fixture.api.call('PATCH', path, { as: fixture.as, body: { name: 'Renamed' } });
+    expect(await hook.runJob()).to.equal(null);
     const [message] = await hook.messages();
     expect(message?.face).to.deep.equal({ username: 'Renamed', displayName: 'Renamed', avatarUrl: null, tag: 'bot' });
     expect(message?.authorId).to.equal(hook.id);
@@ -30,154 +20,151 @@ describe('post-deliveries', () => {
     expect(stored).not.to.have.property('facts');
   });
 
-  it('takes at most 4 places of the 5 in 5 s, then rests until there is one; direct posts keep the fifth', async () => {
+  it('uses at most 4 of the 5 slots in 5 s and then waits; the fifth is left to direct posts', async () => {
     await hook.deliverIssues(1, 6);
-    const left = await hook.drain();
+    const left = await hook.runJob();
     expect(left).to.be.within(1, 5_000);
     expect(await hook.titles()).to.deep.equal(range(1, 4).map(titleOf));
-    // As if all four were of this moment, however long they took.
+    // Sets the times of all four posts to now, however long they took.
     const posts = Array.from({ length: 4 }, () => '$$NOW');
-    const { webhooks } = scene.api.platform.db;
+    const { webhooks } = fixture.api.platform.db;
     await webhooks.collection.updateOne({ _id: hook.id as never }, [{ $set: { posts, deliveryPosts: posts, drainAt: '$$NOW' } }]);
-    expect(await hook.drain()).to.be.within(1, 5_000);
+    expect(await hook.runJob()).to.be.within(1, 5_000);
     expect(await hook.titles()).to.have.length(4);
     const direct = (): Promise<number> =>
-      scene.api.call('POST', `/api/webhooks/${hook.id}/${hook.token}`, { body: { content: 'x' } }).then(({ status }) => status);
+      fixture.api.call('POST', `/api/webhooks/${hook.id}/${hook.token}`, { body: { content: 'x' } }).then(({ status }) => status);
     expect([await direct(), await direct()]).to.deep.equal([201, 429]);
-    await hook.drainAll();
+    await hook.runAllJobs();
     expect((await hook.titles()).filter((title) => title.startsWith('#'))).to.deep.equal(range(1, 6).map(titleOf));
   });
 
-  it('20 drains at once, and more after: each is posted once, in the order of arrival', async () => {
+  it('posts each delivery once, in the order of arrival, when 20 jobs run at once', async () => {
     await hook.deliverIssues(1, 12);
     for (let round = 0; round < 4; round++) {
-      await hook.rest();
-      await Promise.all(range(1, 20).map(() => hook.drain()));
+      await hook.freeSlots();
+      await Promise.all(range(1, 20).map(() => hook.runJob()));
     }
     expect(await hook.titles()).to.deep.equal(range(1, 12).map(titleOf));
-    expect(new Set(await outcomes())).to.deep.equal(new Set(['posted']));
+    expect(new Set(await hook.outcomes())).to.deep.equal(new Set(['posted']));
   });
 
-  it('while one holds the webhook another does nothing and comes again; one that died is followed after its time', async () => {
+  it('a second job waits while another has claimed the webhook, and takes over when the claim has expired', async () => {
     await hook.deliverIssues(1, 1);
-    const { webhooks } = scene.api.platform.db;
+    const { webhooks } = fixture.api.platform.db;
     await webhooks.updateOne({ _id: hook.id }, { $set: { drainAt: new Date(Date.now() + 5_000) } });
-    expect(await hook.drain()).to.be.within(1, 1_000);
+    expect(await hook.runJob()).to.be.within(1, 1_000);
     expect(await hook.titles()).to.deep.equal([]);
     await webhooks.updateOne({ _id: hook.id }, { $set: { drainAt: new Date(Date.now() - 1) } });
-    expect(await hook.drain()).to.equal(null);
+    expect(await hook.runJob()).to.equal(null);
     expect(await hook.titles()).to.deep.equal([titleOf(1)]);
   });
 
-  // What a paused process does when it goes on: at each of its steps another has done the rest meanwhile.
+  // A process pauses at one of its steps, and goes on after another process has done the rest.
   for (const [step, target, method] of [
     ['before it fixes the id of a message', 'deliveries', 'updateOne'],
     ['before it stores the message', 'messages', 'insertOne'],
   ] as const)
-    it(`paused ${step}, while another posts it all: nothing is doubled or swapped`, async () => {
+    it(`posts each delivery once, in order, when a job was paused ${step} and another posted everything`, async () => {
       await hook.deliverIssues(1, 3);
-      const { db } = scene.worker;
+      const { db } = fixture.worker;
       const paused = target === 'messages' ? db.messages.collection : db.deliveries;
-      around(paused, method, async (real) => {
-        await hook.drainAll(); // takes the webhook, whose holder is paused
+      interceptNext(paused, method, async (real) => {
+        await hook.runAllJobs(); // claims the webhook while its holder is paused
         await hook.deliverIssues(4, 4);
         return real();
       });
-      await hook.drain();
-      await hook.drainAll();
+      await hook.runJob();
+      await hook.runAllJobs();
       expect(await hook.titles()).to.deep.equal(range(1, 4).map(titleOf));
-      expect(new Set(await outcomes())).to.deep.equal(new Set(['posted']));
+      expect(new Set(await hook.outcomes())).to.deep.equal(new Set(['posted']));
     });
 
-  it('a message that was stored and not marked is not posted again and takes no second place', async () => {
+  it('does not post a message again that was stored but not marked, and uses no second slot', async () => {
     await hook.deliverIssues(1, 2);
-    await hook.drain();
+    await hook.runJob();
     const [first] = await hook.stored();
-    const { deliveries, webhooks } = scene.api.platform.db;
+    const { deliveries, webhooks } = fixture.api.platform.db;
     await deliveries.updateOne({ _id: first?._id ?? '' }, { $set: { outcome: 'waiting' } });
-    await hook.rest();
-    expect(await hook.drain()).to.equal(null);
+    await hook.freeSlots();
+    expect(await hook.runJob()).to.equal(null);
     expect(await hook.titles()).to.deep.equal(range(1, 2).map(titleOf));
     expect((await webhooks.findOne({ _id: hook.id }).lean())?.deliveryPosts).to.deep.equal([]);
   });
 
-  it('one that the database refuses has failed after 5 tries, with a reason, and holds up the others no longer', async () => {
-    const { messages } = scene.api.platform.db;
+  it('marks a delivery that the database refuses as failed after 5 tries, with a reason, and posts the others', async () => {
+    const { messages } = fixture.api.platform.db;
     await hook.deliverIssues(1, 3);
     const [first] = await hook.stored();
-    const foreign = scene.api.platform.ids.next();
+    const foreign = fixture.api.platform.ids.next();
     await messages.collection.insertOne({ _id: foreign as never, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' });
     for (let tries = 1; tries < 5; tries++) {
-      const fault = await hook.drain().catch((error: unknown) => error);
+      const fault = await hook.runJob().catch((error: unknown) => error);
       expect(fault, `try ${tries}`).to.be.instanceOf(Error);
       expect(await hook.titles()).to.deep.equal([]);
     }
-    await hook.drainAll();
+    await hook.runAllJobs();
     expect(await hook.titles()).to.deep.equal([titleOf(2), titleOf(3)]);
     const [, , failed] = await hook.log();
     expect(failed).to.include({ outcome: 'failed', reason: 'the message could not be stored in 5 tries' });
     expect((await hook.stored())[0]).not.to.have.any.keys('facts', 'deliveryId');
   });
 
-  it('a database that cannot be reached counts as no try', async () => {
+  it('does not count a try while the database cannot be reached', async () => {
     await hook.deliverIssues(1, 1);
     for (let n = 0; n < 7; n++) {
-      await hook.rest();
-      around(scene.worker.db.messages.collection, 'insertOne', () =>
+      await hook.freeSlots();
+      interceptNext(fixture.worker.db.messages.collection, 'insertOne', () =>
         Promise.reject(Object.assign(new Error('away'), { name: 'MongoNetworkError' })),
       );
-      expect(await hook.drain().catch((error: Error) => error.name)).to.equal('MongoNetworkError');
+      expect(await hook.runJob().catch((error: Error) => error.name)).to.equal('MongoNetworkError');
     }
-    await hook.drainAll();
+    await hook.runAllJobs();
     expect(await hook.titles()).to.deep.equal([titleOf(1)]);
   });
 
-  it('message ids grow though the clocks of those who make them differ', async () => {
+  it('message ids increase although the clocks of the processes differ', async () => {
     await hook.deliverIssues(1, 1);
-    await hook.drain();
-    const { messages } = scene.api.platform.db;
+    await hook.runJob();
+    const { messages } = fixture.api.platform.db;
     const [first] = await hook.messages();
-    const ahead = idOf(Date.now() + 3_600_000, 1_023, 5); // what another process' clock made
+    const ahead = composeId(Date.now() + 3_600_000, 1_023, 5); // made by a process whose clock is ahead
     await messages.deleteOne({ _id: first?._id ?? '' });
     await messages.collection.insertOne({ ...first, _id: ahead } as never);
     await hook.deliverIssues(2, 3);
-    await hook.drain();
+    await hook.runJob();
     expect((await hook.messages())[0]?._id).to.equal(ahead);
     expect(await hook.titles()).to.deep.equal(range(1, 3).map(titleOf));
   });
 
   describe('the sweep', () => {
-    const age = (ms: number) =>
-      scene.api.platform.db.deliveries.collection.updateMany({ webhookId: hook.id }, [{ $set: { at: { $subtract: ['$at', ms] } } }]);
-
-    it('posts what waits for more than 2 s, and nothing younger', async () => {
+    it('posts what has waited for more than 2 s, and nothing newer', async () => {
       await hook.deliverIssues(1, 1);
-      await sweepDeliveries(scene.worker);
+      await sweepDeliveries(fixture.worker);
       expect(await hook.titles()).to.deep.equal([]);
-      await age(2_100);
-      await sweepDeliveries(scene.worker);
+      await hook.age(2_100);
+      await sweepDeliveries(fixture.worker);
       expect(await hook.titles()).to.deep.equal([titleOf(1)]);
     });
 
-    it('leaves alone a webhook that is drained or rests, and takes it up 2 s after that', async () => {
+    it('skips a webhook whose job runs or waits, and posts 2 s after that time has passed', async () => {
       await hook.deliverIssues(1, 1);
-      await age(60_000);
-      const { webhooks } = scene.api.platform.db;
+      await hook.age(60_000);
+      const { webhooks } = fixture.api.platform.db;
       await webhooks.updateOne({ _id: hook.id }, { $set: { drainAt: new Date(Date.now() - 1_000) } });
-      await sweepDeliveries(scene.worker);
+      await sweepDeliveries(fixture.worker);
       expect(await hook.titles()).to.deep.equal([]);
       await webhooks.updateOne({ _id: hook.id }, { $set: { drainAt: new Date(Date.now() - 2_100) } });
-      await sweepDeliveries(scene.worker);
+      await sweepDeliveries(fixture.worker);
       expect(await hook.titles()).to.deep.equal([titleOf(1)]);
     });
 
-    it('one webhook that fails does not hold up the others', async () => {
-      const hooks = [hook, await scene.make(), await scene.make()];
+    it('a webhook that fails does not delay the others', async () => {
+      const hooks = [hook, await fixture.createHook(), await fixture.createHook()];
       for (const one of hooks) await one.deliverIssues(1, 1);
       const mine = { webhookId: { $in: hooks.map(({ id }) => id) } };
-      await scene.api.platform.db.deliveries.collection.updateMany(mine, [{ $set: { at: { $subtract: ['$at', 5_000] } } }]);
-      around(scene.worker.db.messages.collection, 'insertOne', () => Promise.reject(new Error('refused')));
-      await sweepDeliveries(scene.worker).catch(() => undefined);
+      await fixture.api.platform.db.deliveries.collection.updateMany(mine, [{ $set: { at: { $subtract: ['$at', 5_000] } } }]);
+      interceptNext(fixture.worker.db.messages.collection, 'insertOne', () => Promise.reject(new Error('refused')));
+      await sweepDeliveries(fixture.worker).catch(() => undefined);
       expect((await Promise.all(hooks.map((one) => one.titles()))).flat()).to.have.length(2);
     });
   });

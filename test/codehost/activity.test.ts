@@ -1,6 +1,7 @@
+// Tests of the parsers and embeds of code host webhooks, with payloads as GitHub, Gitea, Forgejo and Gogs send them.
 import { expect } from 'chai';
 import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
-import { moreEvents, readDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
+import { parseDelivery, renderOverflow } from '../../lib/domain/webhooks/codehost/index.ts';
 import { ignores, posts, shows } from './golden.ts';
 import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';
 
@@ -50,7 +51,7 @@ describe('codehost: create and delete', () => {
     'a repository',
     'create',
     { ref: null, ref_type: 'repository', ...github },
-    '`create` of `repository` posts nothing, of a branch or tag it does',
+    '`create` of `repository` is not posted; only branches and tags are',
   );
   ignores('no ref', 'delete', { ref_type: 'tag', ...github }, '`delete` of a tag without a name');
 });
@@ -68,14 +69,14 @@ describe('codehost: star and fork', () => {
       footer: { text: '1,204 stars' },
     },
   );
-  ignores('taken back', 'star', { action: 'deleted', starred_at: null, ...github }, 'action `deleted` of `star` posts nothing', 'deleted');
   ignores(
-    'the older name of a star',
-    'watch',
-    { action: 'started', ...github },
-    '`watch` is sent with every star: `star` tells it',
-    'started',
+    'a removed star',
+    'star',
+    { action: 'deleted', starred_at: null, ...github },
+    'action `deleted` of `star` is not posted',
+    'deleted',
   );
+  ignores('the old event name of a star', 'watch', { action: 'started', ...github }, '`watch` is posted as `star`', 'started');
 
   const made = {
     id: 8_589_935_000,
@@ -141,7 +142,7 @@ describe('codehost: star and fork', () => {
   ignores('no forkee', 'fork', github, 'the payload has no `forkee`');
 });
 
-describe('codehost: ping and the rest', () => {
+describe('codehost: ping and other events', () => {
   const hook = {
     type: 'Repository',
     id: 8_589_935_100,
@@ -173,7 +174,7 @@ describe('codehost: ping and the rest', () => {
       color: 0x1f883d,
     },
   );
-  posts('nothing', 'ping', {}, { title: 'Webhook connected', description: 'Activity will be posted here.', color: 0x1f883d });
+  posts('an empty payload', 'ping', {}, { title: 'Webhook connected', description: 'Activity will be posted here.', color: 0x1f883d });
 
   for (const event of [
     'wiki',
@@ -185,13 +186,13 @@ describe('codehost: ping and the rest', () => {
     'constructor',
     '',
   ])
-    ignores('posts nothing', event, { action: 'created', ...gitea }, `event \`${event}\` posts nothing`, 'created');
+    ignores('posts nothing', event, { action: 'created', ...gitea }, `event \`${event}\` is not posted`, 'created');
   for (const payload of [null, 'text', 7, true, [], [{ action: 'opened' }]])
-    ignores(`payload ${JSON.stringify(payload)}`, 'issues', payload, 'the payload is no JSON object');
-  it('a long name of an event or action is cut in the log', () => {
-    expect(readDelivery('e'.repeat(5_000), { action: 'a'.repeat(5_000) })).to.deep.equal({
+    ignores(`payload ${JSON.stringify(payload)}`, 'issues', payload, 'the payload is not a JSON object');
+  it('a long event name and a long action are cut in the log', () => {
+    expect(parseDelivery('e'.repeat(5_000), { action: 'a'.repeat(5_000) })).to.deep.equal({
       action: `${'a'.repeat(59)}…`,
-      ignored: `event \`${'e'.repeat(59)}…\` posts nothing`,
+      ignored: `event \`${'e'.repeat(59)}…\` is not posted`,
     });
   });
 
@@ -212,20 +213,20 @@ describe('codehost: ping and the rest', () => {
     'https://',
     7,
   ])
-    posts(`no link: ${String(bad).slice(0, 30)}`, 'star', links({ html_url: bad }, { html_url: bad, avatar_url: bad }), {
+    posts(`invalid link: ${String(bad).slice(0, 30)}`, 'star', links({ html_url: bad }, { html_url: bad, avatar_url: bad }), {
       author: { name: 'x' },
       ...title,
     });
-  posts('a link is written as browsers write it', 'star', links({ html_url: 'HTTP://X.example/a b>c' }, {}), {
+  posts('a link is normalized as browsers do it', 'star', links({ html_url: 'HTTP://X.example/a b>c' }, {}), {
     author: { name: 'x' },
     url: 'http://x.example/a%20b%3Ec',
     ...title,
   });
 
-  it('the events that came too fast are one post', () => {
-    const [one, many] = [moreEvents(1), moreEvents(1_234)];
+  it('events that came too fast are counted in one post', () => {
+    const [one, many] = [renderOverflow(1), renderOverflow(1_234)];
     expect([one.title, many.title]).to.deep.equal(['… and 1 more event', '… and 1,234 more events']);
     expect(checkEmbeds([one, many])).to.deep.equal([one, many]);
-    for (const odd of [0, -5, Number.NaN, 0.5]) expect(moreEvents(odd).title).to.equal('… and 1 more event');
+    for (const odd of [0, -5, Number.NaN, 0.5]) expect(renderOverflow(odd).title).to.equal('… and 1 more event');
   });
 });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { mentionsOf, parseMarkup } from '../../lib/base/markup.ts';
-import { lengthOf } from '../../lib/base/text.ts';
+import { findMentions, parseMarkup } from '../../lib/base/markup.ts';
+import { countCodePoints } from '../../lib/base/text.ts';
 import type { Embed } from '../../lib/contract/message.ts';
-import { readDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
+import { parseDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 import { embedOf } from './golden.ts';
 import { samples } from './samples.ts';
 
@@ -22,14 +22,14 @@ const hostile = fc
   )
   .map(([parts, times]) => parts.join('').repeat(times));
 
-/** Fields that decide which post it is. */
+/** Fields that decide what is posted; they are not replaced. */
 const kept = new Set(['action', 'ref_type', 'state', 'conclusion', 'before', 'after']);
 const isLink = (key: string): boolean => key === 'compare' || key.endsWith('url');
 
-/** `payload` with every text replaced: words by the next of `texts`, links by the next of `links`. */
+/** Returns `payload` with every string replaced: texts by the next of `texts`, links by the next of `links`. */
 function replaced(payload: unknown, texts: readonly string[], links: readonly string[]): unknown {
-  let at = 0;
-  const next = (from: readonly string[]): string => from[at++ % from.length] ?? '';
+  let nextIndex = 0;
+  const next = (from: readonly string[]): string => from[nextIndex++ % from.length] ?? '';
   const walk = (value: unknown, key: string): unknown => {
     if (Array.isArray(value)) return value.map((one) => walk(one, key));
     if (value !== null && typeof value === 'object')
@@ -45,7 +45,7 @@ const textsOf = ({ title, description, author, footer }: Embed): string[] =>
   [title, description, author?.name, footer?.text].filter((text) => text !== undefined);
 const linksOf = ({ url, author }: Embed): string[] => [url, author?.url, author?.iconUrl].filter((link) => link !== undefined);
 
-/** The links in a text that follows; the rest of it must be plain text, but for short ids of commits. */
+/** Returns the links in a text. Everything else in it must be plain text or a short commit id. */
 function inlineLinks(text: string): string[] {
   const found: string[] = [];
   for (const token of parseMarkup(text)) {
@@ -56,25 +56,25 @@ function inlineLinks(text: string): string[] {
   return found;
 }
 
-/** What no payload may change: nobody is pinged, nothing is formatted, texts are whole and short. Answers the links. */
+/** Checks that an embed pings nobody and has no formatting, and that its texts are well-formed and short. Returns its links. */
 function checkPlain(embed: Embed): string[] {
   const inline: string[] = [];
   for (const text of textsOf(embed)) {
-    expect(mentionsOf(text)).to.deep.equal({ users: [], roles: [], everyone: false, here: false });
+    expect(findMentions(text)).to.deep.equal({ users: [], roles: [], everyone: false, here: false });
     inline.push(...inlineLinks(text));
     expect(text).not.to.match(/\p{Surrogate}|[^\P{Cc}\n]|[\u202a-\u202e]/u);
   }
-  expect(textsOf(embed).reduce((sum, text) => sum + lengthOf(text), 0)).to.be.below(5_000);
+  expect(textsOf(embed).reduce((sum, text) => sum + countCodePoints(text), 0)).to.be.below(5_000);
   return [...inline, ...linksOf(embed)];
 }
 
 describe('codehost: hostile payloads', () => {
   for (const [event, payload] of samples) {
-    it(`${event}: any words show as they are`, () => {
+    it(`${event}: shows any text as plain text`, () => {
       fc.assert(
         fc.property(fc.array(hostile, { minLength: 1, maxLength: 9 }), (texts) => {
           const given = replaced(payload, texts, []);
-          if (!('facts' in readDelivery(event, given))) return;
+          if (!('facts' in parseDelivery(event, given))) return;
           const links = checkPlain(embedOf(event, given));
           for (const link of links)
             expect(link).to.match(
@@ -86,7 +86,7 @@ describe('codehost: hostile payloads', () => {
     });
   }
 
-  it('any links are links of the web without credentials, or none', () => {
+  it('links only to http and https URLs without credentials', () => {
     const address = fc.oneof(
       hostile,
       fc.webUrl({ withFragments: true, withQueryParameters: true }),
@@ -100,7 +100,7 @@ describe('codehost: hostile payloads', () => {
         fc.array(address, { minLength: 1, maxLength: 9 }),
         ([event, payload], texts, links) => {
           const given = replaced(payload, texts, links);
-          if (!('facts' in readDelivery(event, given))) return;
+          if (!('facts' in parseDelivery(event, given))) return;
           for (const link of checkPlain(embedOf(event, given))) {
             const { protocol, username, password } = new URL(link);
             expect([/^https?:$/.test(protocol), username, password]).to.deep.equal([true, '', '']);
@@ -111,7 +111,7 @@ describe('codehost: hostile payloads', () => {
     );
   });
 
-  it('any JSON under any event name is read, and posted or not', () => {
+  it('reads any JSON under any event name without an error', () => {
     const keys = fc.constantFrom(
       ...'action ref ref_type commits after repository sender pull_request review issue comment release workflow_run forkee'.split(' '),
       ...'hook html_url full_name title body number state conclusion login name id __proto__ constructor'.split(' '),
@@ -131,10 +131,10 @@ describe('codehost: hostile payloads', () => {
     let posted = 0;
     fc.assert(
       fc.property(names, fc.oneof({ weight: 4, arbitrary: any }, fc.jsonValue()), (event, payload) => {
-        const reading = readDelivery(event, payload);
-        expect(reading.action === null || lengthOf(reading.action) <= 60).to.equal(true);
+        const reading = parseDelivery(event, payload);
+        expect(reading.action === null || countCodePoints(reading.action) <= 60).to.equal(true);
         if ('ignored' in reading) {
-          expect(lengthOf(reading.ignored)).to.be.within(5, 160);
+          expect(countCodePoints(reading.ignored)).to.be.within(5, 160);
           return;
         }
         posted++;
@@ -146,19 +146,19 @@ describe('codehost: hostile payloads', () => {
     expect(posted).to.be.above(20);
   });
 
-  it('the longest of everything stays small', () => {
+  it('keeps the embed small when every text is very long', () => {
     for (const filler of ['😀', '*', '"', '\\', '<', 'a ', '\n.', '\u0001', '\ud800'])
       for (const [event, payload] of samples) {
         const texts = [filler.repeat(20_000)];
         const links = [`https://x.example/${'a'.repeat(380)}`];
-        if ('facts' in readDelivery(event, replaced(payload, texts, links))) checkPlain(embedOf(event, replaced(payload, texts, links)));
+        if ('facts' in parseDelivery(event, replaced(payload, texts, links))) checkPlain(embedOf(event, replaced(payload, texts, links)));
       }
   });
 
-  it('megabytes of text cost what their beginning costs', () => {
+  it('reads megabytes of text in at most 200 ms of CPU time', () => {
     const huge = ['<!--', '[', '`'.repeat(4), '**', ' ', '\n', '@everyone '].map((text) => text.repeat(Math.ceil(5_000_000 / text.length)));
     const began = process.cpuUsage();
-    for (const [event, payload] of samples) for (const text of huge) readDelivery(event, replaced(payload, [text], []));
+    for (const [event, payload] of samples) for (const text of huge) parseDelivery(event, replaced(payload, [text], []));
     expect(process.cpuUsage(began).user / 1_000 / samples.length / huge.length, 'ms each').to.be.below(200);
   });
 });

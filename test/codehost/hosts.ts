@@ -1,6 +1,6 @@
 /**
- * What each code host sends with every event: the repository and who did it, with the neighbours that a real payload has. Written from the
- * hosts' public documentation; ids beyond 32 bits stand where hosts have them.
+ * What each code host sends with every event: the repository and the sender, with other fields that a real payload has. Written from the
+ * hosts' public documentation. Ids exceed 32 bits where those of the hosts do.
  */
 export const github = {
   repository: {
@@ -46,7 +46,7 @@ const giteaUser = {
   username: 'ben',
 };
 
-/** Gitea, and Forgejo with it: the same fields. */
+/** What Gitea and Forgejo send. */
 export const gitea = {
   repository: {
     id: 31,
@@ -77,7 +77,7 @@ const gogsUser = {
   username: 'carl',
 };
 
-/** Gogs: people have no link. */
+/** What Gogs sends: users without a URL. */
 export const gogs = {
   repository: {
     id: 140,
@@ -96,12 +96,12 @@ export const gogs = {
   sender: gogsUser,
 };
 
-/** The author of Gogs' embeds: the profile stands beside the repository. */
+/** The author of Gogs' embeds. The URL of the profile is derived from that of the repository. */
 export const gogsAuthor = {
   name: 'carl',
   url: 'https://example.org/gogs/carl',
   iconUrl: 'https://secure.gravatar.com/avatar/d8b2?d=identicon',
 };
 
-/** A commit id of one digit over and over. */
+/** A commit id that repeats one digit. */
 export const sha = (digit: string): string => digit.repeat(40);

@@ -103,16 +103,16 @@ describe('codehost: issues', () => {
       description: 'gate\n> See the log.\n- one\n\\* two\n \\https://x.example',
     },
   );
-  shows('a body of a template only', 'issues', body('<!-- Say what\nhappened --><!-- more'), {
+  shows('a body with only template comments', 'issues', body('<!-- Say what\nhappened --><!-- more'), {
     title: '[anna/garden] Issue opened: #7 The gate squeaks',
   });
   shows('a long body is cut at a line', 'issues', body(`${'a'.repeat(300)}\n${'b'.repeat(300)}`), { description: `${'a'.repeat(300)}…` });
   shows('a long body is cut at a word', 'issues', body('one two '.repeat(100)), { description: `${'one two '.repeat(49)}one…` });
   shows('a body of one long word is cut by code points', 'issues', body('😀'.repeat(500)), { description: `${'😀'.repeat(399)}…` });
-  shows('a body of many lines', 'issues', body('x\n\n'.repeat(30)), { description: `${'x\n'.repeat(9)}x…` });
+  shows('a long body is cut after 10 lines', 'issues', body('x\n\n'.repeat(30)), { description: `${'x\n'.repeat(9)}x…` });
 
   for (const action of ['edited', 'assigned', 'labeled', 'label_updated', 'milestoned', 'deleted', 'pinned', 'transferred'])
-    ignores(action, 'issues', { action, issue, ...github }, `action \`${action}\` of \`issues\` posts nothing`, action);
+    ignores(action, 'issues', { action, issue, ...github }, `action \`${action}\` of \`issues\` is not posted`, action);
   ignores('no issue', 'issues', { action: 'closed' }, 'the payload has no `issue`', 'closed');
 });
 
@@ -180,7 +180,7 @@ describe('codehost: issue_comment', () => {
     },
   );
   shows(
-    'of a deleted account',
+    'a comment of a deleted account',
     'issue_comment',
     { action: 'created', issue, comment: { ...comment, user: null }, ...github, sender: null },
     {
@@ -192,7 +192,7 @@ describe('codehost: issue_comment', () => {
       action,
       'issue_comment',
       { action, issue, comment, ...github },
-      `action \`${action}\` of \`issue_comment\` posts nothing`,
+      `action \`${action}\` of \`issue_comment\` is not posted`,
       action,
     );
   ignores('no comment', 'issue_comment', { action: 'created', issue }, 'the payload has no `comment`', 'created');

@@ -41,11 +41,11 @@ describe('codehost: pull_request', () => {
   const rows: [string, object, string, number][] = [
     ['opened', {}, 'Pull request opened', 0x1f883d],
     ['opened', { draft: true }, 'Draft pull request opened', 0x6e7781],
-    ['reopened', { body: 'Not told again.' }, 'Pull request reopened', 0x1f883d],
+    ['reopened', { body: 'Not shown again.' }, 'Pull request reopened', 0x1f883d],
     ['reopened', { draft: true }, 'Draft pull request reopened', 0x6e7781],
     ['ready_for_review', {}, 'Pull request ready for review', 0x1f883d],
     ['closed', { state: 'closed' }, 'Pull request closed', 0xcf222e],
-    ['closed', { state: 'closed', draft: true, body: 'Not told again.' }, 'Pull request closed', 0xcf222e],
+    ['closed', { state: 'closed', draft: true, body: 'Not shown again.' }, 'Pull request closed', 0xcf222e],
     ['closed', { state: 'closed', merged: true, merged_at: '2026-03-01T10:00:00Z' }, 'Pull request merged', 0x8250df],
   ];
   for (const [action, change, title, color] of rows)
@@ -133,24 +133,24 @@ describe('codehost: pull_request', () => {
   );
 
   posts(
-    'nothing but the action',
+    'a payload with only the action',
     'pull_request',
     { action: 'opened', pull_request: {} },
     { title: 'Pull request opened', color: 0x1f883d },
   );
   shows(
-    'a sender is missing: who opened it',
+    'no sender: shows the author of the pull request',
     'pull_request',
     { ...event('opened'), sender: null },
     {
       author: { name: 'dora', url: 'https://github.com/dora' },
     },
   );
-  shows('a number beyond what JSON numbers hold is left out', 'pull_request', event('opened', { number: 2 ** 63 }), {
+  shows('a number that JSON cannot hold exactly is ignored', 'pull_request', event('opened', { number: 2 ** 63 }), {
     title: '[anna/garden] Pull request opened: #12 Fix the hinge',
   });
   shows(
-    'a number that is none',
+    'numbers that are not whole are ignored',
     'pull_request',
     { ...event('opened', { number: '12; drop' }), number: 1.5 },
     {
@@ -158,7 +158,7 @@ describe('codehost: pull_request', () => {
     },
   );
   shows(
-    'a title with markup, a mention and a turned direction',
+    'a title with markup, mentions and a right-to-left override',
     'pull_request',
     event('opened', { title: '**x** @here\u202e\u0000 <@&1000000000000000001>\n[a](https://b.example)' }),
     {
@@ -167,14 +167,14 @@ describe('codehost: pull_request', () => {
   );
 
   for (const action of ['edited', 'synchronize', 'labeled', 'assigned', 'review_requested', 'converted_to_draft', 'constructor'])
-    ignores(`GitHub, ${action}`, 'pull_request', event(action), `action \`${action}\` of \`pull_request\` posts nothing`, action);
+    ignores(`GitHub, ${action}`, 'pull_request', event(action), `action \`${action}\` of \`pull_request\` is not posted`, action);
   ignores(
     'Gitea, synchronized',
     'pull_request',
     { ...giteaEvent, action: 'synchronized' },
-    'action `synchronized` of `pull_request` posts nothing',
+    'action `synchronized` of `pull_request` is not posted',
     'synchronized',
   );
-  ignores('no action', 'pull_request', { ...event('x'), action: 7 }, '`pull_request` without an action posts nothing');
+  ignores('no action', 'pull_request', { ...event('x'), action: 7 }, '`pull_request` without an action is not posted');
   ignores('no pull request', 'pull_request', { action: 'opened', pull_request: [] }, 'the payload has no `pull_request`', 'opened');
 });

@@ -42,7 +42,7 @@ describe('codehost: push', () => {
 
   const seven = ['1', '2', '3', '4', '5', '6', '7'].map((digit) => commit(digit, `Step ${digit}`));
   posts(
-    'GitHub, more commits than five, authors without a username',
+    'GitHub, more than five commits, authors without a username',
     'push',
     { ...push, commits: seven },
     {
@@ -117,7 +117,7 @@ describe('codehost: push', () => {
   );
 
   posts(
-    'a commit with nothing but an id that is none',
+    'a commit with only a malformed id',
     'push',
     { ref: 'refs/heads/main', commits: [{ id: '`**`', message: null }, 7, null] },
     {
@@ -160,7 +160,7 @@ describe('codehost: push', () => {
     head_commit: null,
     pusher: gitea.sender,
   };
-  posts('Gitea, which sends few commits and their true total', 'push', giteaPush, {
+  posts('Gitea, which sends only some commits and the total', 'push', giteaPush, {
     author: giteaAuthor,
     title: '[ben/shed:main] 1,300 new commits',
     url: `https://gitea.example/ben/shed/compare/${sha('a')}...${sha('b')}`,
@@ -173,7 +173,7 @@ describe('codehost: push', () => {
   });
 
   shows(
-    'Forgejo, a new branch: the comparison is the host itself, and no link',
+    'Forgejo, a new branch, with a comparison URL that is only the host',
     'push',
     { ...giteaPush, before: none, compare_url: 'https://gitea.example/', total_commits: 2 },
     {
@@ -215,23 +215,23 @@ describe('codehost: push', () => {
   );
 
   const gone = { ...push, deleted: true, after: none, commits: [], head_commit: null };
-  ignores('a deleted branch', 'push', gone, 'a push that deletes its branch or tag: `delete` tells it');
-  ignores('a deleted tag', 'push', { ...gone, ref: 'refs/tags/v1' }, 'a push that deletes its branch or tag: `delete` tells it');
+  ignores('a deleted branch', 'push', gone, 'a push that deletes a branch or tag is posted as `delete`');
+  ignores('a deleted tag', 'push', { ...gone, ref: 'refs/tags/v1' }, 'a push that deletes a branch or tag is posted as `delete`');
   ignores(
-    'a deleted branch, by its commit only',
+    'a deleted branch, recognized by its commit only',
     'push',
     { ...push, deleted: undefined, after: none },
-    'a push that deletes its branch or tag: `delete` tells it',
+    'a push that deletes a branch or tag is posted as `delete`',
   );
   ignores(
-    'a deleted branch, by its flag only',
+    'a deleted branch, recognized by its flag only',
     'push',
     { ...push, deleted: true },
-    'a push that deletes its branch or tag: `delete` tells it',
+    'a push that deletes a branch or tag is posted as `delete`',
   );
-  ignores('a tag', 'push', { ...push, ref: 'refs/tags/v1', created: true }, 'a push to a tag: `create` tells it');
-  ignores('notes', 'push', { ...push, ref: 'refs/notes/commits' }, 'a push to neither a branch nor a tag');
+  ignores('a tag', 'push', { ...push, ref: 'refs/tags/v1', created: true }, 'a push to a tag is posted as `create`');
+  ignores('a ref to notes', 'push', { ...push, ref: 'refs/notes/commits' }, 'a push to neither a branch nor a tag');
   ignores('a new branch without commits', 'push', { ...push, created: true, before: none, commits: [] }, 'a push without commits');
-  ignores('commits that are none', 'push', { ...push, commits: 'many' }, 'a push without commits');
+  ignores('commits that are not a list', 'push', { ...push, commits: 'many' }, 'a push without commits');
   ignores('no ref', 'push', { ...push, ref: null }, 'a push without a branch');
 });

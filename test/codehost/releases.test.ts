@@ -28,7 +28,7 @@ describe('codehost: release', () => {
     },
   );
   posts(
-    'GitHub, a pre-release with neither name nor body',
+    'GitHub, a pre-release without a name and a body',
     'release',
     { action: 'published', release: { ...release, prerelease: true, name: null, body: null }, ...github },
     {
@@ -74,7 +74,7 @@ describe('codehost: release', () => {
     },
   );
   for (const action of ['created', 'released', 'prereleased', 'edited', 'deleted', 'unpublished', 'updated'])
-    ignores(action, 'release', { action, release, ...github }, `action \`${action}\` of \`release\` posts nothing`, action);
+    ignores(action, 'release', { action, release, ...github }, `action \`${action}\` of \`release\` is not posted`, action);
   ignores('no release', 'release', { action: 'published' }, 'the payload has no `release`', 'published');
 });
 
@@ -116,17 +116,17 @@ describe('codehost: workflow_run', () => {
       description: 'Fix the hinge',
       color,
     });
-  shows('an empty name: the workflow has one', 'workflow_run', finished('success', { name: '' }), {
+  shows('an empty name: uses the name of the workflow', 'workflow_run', finished('success', { name: '' }), {
     title: '[anna/garden:main] Workflow succeeded: Continuous #42',
   });
   shows(
-    'no name at all: its file',
+    'no name: uses the path of the workflow file',
     'workflow_run',
     { ...finished('success', { name: null }), workflow: null },
     { title: '[anna/garden:main] Workflow succeeded: .github/workflows/ci.yml #42' },
   );
   posts(
-    'of nothing but a conclusion',
+    'a run with only a conclusion',
     'workflow_run',
     { action: 'completed', workflow_run: { conclusion: 'failure', head_branch: null } },
     {
@@ -164,9 +164,9 @@ describe('codehost: workflow_run', () => {
     },
   );
   for (const conclusion of ['skipped', 'neutral', 'stale', 'action_required'])
-    ignores(conclusion, 'workflow_run', finished(conclusion), `a run with conclusion \`${conclusion}\` posts nothing`, 'completed');
-  ignores('no conclusion', 'workflow_run', finished(null), 'a run with conclusion `unknown` posts nothing', 'completed');
+    ignores(conclusion, 'workflow_run', finished(conclusion), `a run with conclusion \`${conclusion}\` is not posted`, 'completed');
+  ignores('no conclusion', 'workflow_run', finished(null), 'a run with conclusion `unknown` is not posted', 'completed');
   for (const action of ['requested', 'in_progress'])
-    ignores(action, 'workflow_run', { ...finished(null), action }, `action \`${action}\` of \`workflow_run\` posts nothing`, action);
+    ignores(action, 'workflow_run', { ...finished(null), action }, `action \`${action}\` of \`workflow_run\` is not posted`, action);
   ignores('no run', 'workflow_run', { action: 'completed' }, 'the payload has no `workflow_run`', 'completed');
 });

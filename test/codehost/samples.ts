@@ -25,7 +25,7 @@ const pull = {
 };
 const issue = { id: 60, number: 7, title: 'The gate squeaks', user: gogs.sender, body: 'Every **morning**.', state: 'open' };
 
-/** One delivery of each event name that posts, from any of the hosts. */
+/** One delivery of each event that is posted, from any of the hosts. */
 export const samples: [event: string, payload: object][] = [
   ['ping', { zen: 'Anything added dilutes everything else.', hook: { events: ['push', 'issues'] }, ...github }],
   [

@@ -1,116 +1,93 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { overdueKeys, relay } from '../../lib/domain/events/relay.ts';
+import { overdueKeys, relayEvents } from '../../lib/domain/events/relay.ts';
 import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
-import {
-  type Caller,
-  makeBot,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  send,
-  setOverwrite,
-} from '../harness/factories.ts';
-import { until } from '../harness/scene.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
+import { makeChannel, makeThread, postMessage, setOverwrite } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type EventRecorder, startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
+import { send } from '../harness/requests.ts';
+import { newBot, newMember, useServer } from '../harness/use.ts';
 
 const view = 1;
 const names = ['CHANNEL_CREATE', 'CHANNEL_UPDATE', 'CHANNEL_DELETE'];
 
-describe('the events of channels', () => {
-  let whole: Whole;
-  let owner: Caller;
-  let server: Place;
-  /** An opted-in bot and a person who see what everyone sees; the owner, who sees all; a bot that did not ask. */
-  let bot: Ear;
-  let person: Ear;
-  let boss: Ear;
-  let plain: Ear;
-  before(async () => {
-    whole = await startWhole();
-    owner = await makePerson(whole);
-    server = await makeServer(whole, owner);
-    const [asking, other] = [await makeBot(whole, owner, server.id), await makeBot(whole, owner, server.id)];
-    const member = await makeMember(whole, owner, server.id);
-    [bot, person, boss, plain] = [
-      await listenAs(whole, asking.token, names),
-      await listenAs(whole, member.token),
-      await listenAs(whole, owner.token),
-      await listenAs(whole, other.token),
-    ];
-  });
-  after(async () => {
-    await Promise.all([bot, person, boss, plain].map((ear) => ear.client.close()));
-    await whole.close();
-  });
+describe('Events: channels', () => {
+  const {
+    api: parlance,
+    owner,
+    server,
+    ...members
+  } = useServer({ listeningBot: newBot(), otherBot: newBot(), member: newMember() }, { start: startParlance });
+  /** An opted-in bot and a person who see what everyone sees, the owner, who sees everything, and a bot that did not opt in. */
+  const bot = useRecorder(parlance, members.listeningBot, names);
+  const person = useRecorder(parlance, members.member);
+  const ownerRecorder = useRecorder(parlance, owner);
+  const optedOut = useRecorder(parlance, members.otherBot);
 
-  const about = (ear: Ear, ...ids: string[]): Dispatch[] =>
-    ear.heard.filter(({ t, d }) => names.includes(t) && (ids.includes(String(d.id)) || ids.includes(String(d.parentId))));
-  const told = (ear: Ear, ...ids: string[]): string[] =>
-    about(ear, ...ids).map(({ t, d }) => (typeof d.name === 'string' ? `${t} ${d.name}` : t));
-  /** Waits until everyone who may hear of it has heard that a fresh channel was made: what was owed before it was delivered then. */
-  const settle = async (): Promise<void> => {
-    const { id } = await makeChannel(whole, owner, server.id);
-    await Promise.all([bot, person, boss].map((ear) => ear.hears(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === id)));
+  const eventsOf = (recorder: EventRecorder, ...ids: string[]): Dispatch[] =>
+    recorder.received.filter(({ t, d }) => names.includes(t) && (ids.includes(String(d.id)) || ids.includes(String(d.parentId))));
+  const summaryOf = (recorder: EventRecorder, ...ids: string[]): string[] =>
+    eventsOf(recorder, ...ids).map(({ t, d }) => (typeof d.name === 'string' ? `${t} ${d.name}` : t));
+  /** Creates a channel and waits until everyone has received its event. Events that were pending before have arrived then. */
+  const waitForPending = async (): Promise<void> => {
+    const { id } = await makeChannel(parlance, owner, server.id);
+    await waitForAll([bot, person, ownerRecorder], ({ t, d }) => t === 'CHANNEL_CREATE' && d.id === id);
   };
-  const patch = (id: string, body: object): Promise<Channel> => send(whole, 200, owner, 'PATCH', `/api/channels/${id}`, body);
-  const thread = (parentId: string, name = 'thread'): Promise<Channel> =>
-    send(whole, 201, owner, 'POST', `/api/channels/${parentId}/threads`, { name });
+  const patch = (id: string, body: object): Promise<Channel> => send(parlance, 200, owner, 'PATCH', `/api/channels/${id}`, body);
+  const thread = (parentId: string, name = 'thread'): Promise<Channel> => makeThread(parlance, owner, parentId, { name });
 
-  it('create, change, overwrites and delete of a channel reach an opted-in bot and people, in order, with the Channel', async () => {
-    const made = await makeChannel(whole, owner, server.id, { name: 'first' });
-    await Promise.all([bot, person].map((ear) => ear.hears(({ d }) => d.id === made.id)));
+  it('an opted-in bot and people receive create, update, overwrites and delete of a channel in order', async () => {
+    const made = await makeChannel(parlance, owner, server.id, { name: 'first' });
+    await waitForAll([bot, person], ({ d }) => d.id === made.id);
     const changed = await patch(made.id, { name: 'second' });
-    await Promise.all([bot, person].map((ear) => ear.hears(({ d }) => d.id === made.id && d.name === 'second')));
-    const overwritten = await setOverwrite(whole, owner, made.id, server.id, 2, 0);
-    await Promise.all([bot, person].map((ear) => ear.hears(({ d }) => d.id === made.id && (d.overwrites as unknown[])?.length === 1)));
-    await send(whole, 204, owner, 'DELETE', `/api/channels/${made.id}/overwrites/${server.id}`);
-    await settle();
-    await send(whole, 204, owner, 'DELETE', `/api/channels/${made.id}`);
-    await Promise.all([bot, person].map((ear) => ear.hears(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === made.id)));
-    for (const ear of [bot, person])
-      expect(about(ear, made.id).map(({ t, d }) => [t, d])).to.deep.equal([
+    await waitForAll([bot, person], ({ d }) => d.id === made.id && d.name === 'second');
+    const overwritten = await setOverwrite(parlance, owner, made.id, server.id, 2, 0);
+    await waitForAll([bot, person], ({ d }) => d.id === made.id && (d.overwrites as unknown[])?.length === 1);
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${made.id}/overwrites/${server.id}`);
+    await waitForPending();
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${made.id}`);
+    await waitForAll([bot, person], ({ t, d }) => t === 'CHANNEL_DELETE' && d.id === made.id);
+    for (const recorder of [bot, person])
+      expect(eventsOf(recorder, made.id).map(({ t, d }) => [t, d])).to.deep.equal([
         ['CHANNEL_CREATE', made],
         ['CHANNEL_UPDATE', changed],
         ['CHANNEL_UPDATE', overwritten],
         ['CHANNEL_UPDATE', changed],
         ['CHANNEL_DELETE', { id: made.id, serverId: server.id }],
       ]);
-    expect(told(plain, made.id)).to.deep.equal([]);
+    expect(summaryOf(optedOut, made.id)).to.deep.equal([]);
   });
 
-  it('threads: made, changed, archived and woken', async () => {
+  it('a thread that is created, archived and unarchived sends one event each', async () => {
     const { id } = await thread(server.general, 'talk');
-    await bot.hears(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === id);
+    await bot.waitFor(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === id);
     await patch(id, { archived: true });
-    await bot.hears(({ d }) => d.id === id && d.archived === true);
-    await send(whole, 201, owner, 'POST', `/api/channels/${id}/messages`, { content: 'x' });
-    await settle();
-    for (const ear of [bot, person])
-      expect(about(ear, id).map(({ t, d }) => [t, d.archived, d.threadOwnerId, d.messageCount])).to.deep.equal([
+    await bot.waitFor(({ d }) => d.id === id && d.archived === true);
+    await postMessage(parlance, owner, id);
+    await waitForPending();
+    for (const recorder of [bot, person])
+      expect(eventsOf(recorder, id).map(({ t, d }) => [t, d.archived, d.threadOwnerId, d.messageCount])).to.deep.equal([
         ['CHANNEL_CREATE', false, owner.id, 0],
         ['CHANNEL_UPDATE', true, owner.id, 0],
         ['CHANNEL_UPDATE', false, owner.id, 1],
       ]);
   });
 
-  it('who cannot view the channel hears of neither it nor its threads, alive or deleted', async () => {
-    const made = await makeChannel(whole, owner, server.id, { name: 'hidden' });
-    await settle();
-    await setOverwrite(whole, owner, made.id, server.id, 0, view);
-    await settle();
-    const known = [bot, person].map((ear) => told(ear, made.id).length);
+  it('no event of a channel or its threads reaches someone who cannot view it, not even the delete', async () => {
+    const made = await makeChannel(parlance, owner, server.id, { name: 'hidden' });
+    await waitForPending();
+    await setOverwrite(parlance, owner, made.id, server.id, 0, view);
+    await waitForPending();
+    const known = [bot, person].map((recorder) => summaryOf(recorder, made.id).length);
     await patch(made.id, { name: 'renamed' });
     const { id } = await thread(made.id, 'secret');
-    await settle();
-    await send(whole, 204, owner, 'DELETE', `/api/channels/${made.id}`);
-    await boss.hears(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === id);
-    await settle();
-    expect([bot, person].map((ear) => told(ear, made.id, id).length)).to.deep.equal(known);
-    expect(told(boss, made.id, id).slice(-4)).to.deep.equal([
+    await waitForPending();
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${made.id}`);
+    await ownerRecorder.waitFor(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === id);
+    await waitForPending();
+    expect([bot, person].map((recorder) => summaryOf(recorder, made.id, id).length)).to.deep.equal(known);
+    expect(summaryOf(ownerRecorder, made.id, id).slice(-4)).to.deep.equal([
       'CHANNEL_UPDATE renamed',
       'CHANNEL_CREATE secret',
       'CHANNEL_DELETE',
@@ -118,65 +95,68 @@ describe('the events of channels', () => {
     ]);
   });
 
-  it('a deleted channel takes its threads along: one CHANNEL_DELETE each, to who could view it', async () => {
-    const made = await makeChannel(whole, owner, server.id);
+  it('deleting a channel sends one CHANNEL_DELETE for it and each thread, to those who could view it', async () => {
+    const made = await makeChannel(parlance, owner, server.id);
     const threads = await Promise.all(Array.from({ length: 5 }, () => thread(made.id)));
-    await settle();
-    await send(whole, 204, owner, 'DELETE', `/api/channels/${made.id}`);
+    await waitForPending();
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${made.id}`);
     const ids = [made.id, ...threads.map((one) => one.id)];
-    for (const ear of [bot, person]) {
-      for (const id of ids) await ear.hears(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === id);
-      const gone = about(ear, ...ids).filter(({ t }) => t === 'CHANNEL_DELETE');
+    for (const recorder of [bot, person]) {
+      for (const id of ids) await recorder.waitFor(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === id);
+      const gone = eventsOf(recorder, ...ids).filter(({ t }) => t === 'CHANNEL_DELETE');
       expect(gone.map(({ d }) => d.id)).to.have.members(ids);
       expect(gone[0]?.d).to.deep.equal({ id: made.id, serverId: server.id });
     }
   });
 
-  it('a deleted category tells that its channels stand outside any now', async () => {
-    const category = await makeChannel(whole, owner, server.id, { kind: 'category' });
-    const inside = await makeChannel(whole, owner, server.id, { parentId: category.id, name: 'inside' });
-    await settle();
-    await send(whole, 204, owner, 'DELETE', `/api/channels/${category.id}`);
-    const { d } = await bot.hears((event) => event.t === 'CHANNEL_UPDATE' && event.d.id === inside.id);
+  it('deleting a category sends a CHANNEL_UPDATE with parentId null for its channels', async () => {
+    const category = await makeChannel(parlance, owner, server.id, { kind: 'category' });
+    const inside = await makeChannel(parlance, owner, server.id, { parentId: category.id, name: 'inside' });
+    await waitForPending();
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${category.id}`);
+    const { d } = await bot.waitFor((event) => event.t === 'CHANNEL_UPDATE' && event.d.id === inside.id);
     expect(d.parentId).to.equal(null);
-    await bot.hears(({ t, d: gone }) => t === 'CHANNEL_DELETE' && gone.id === category.id);
+    await bot.waitFor(({ t, d: gone }) => t === 'CHANNEL_DELETE' && gone.id === category.id);
   });
 
-  it('drained by many at once while access changes, each event comes once', async () => {
-    const drains = async (): Promise<void> => {
-      for (let n = 0; n < 20; n++) await relay(whole.worker, 'server', server.id);
+  it('each event arrives once when several relays run in parallel and access changes', async () => {
+    const runRelays = async (): Promise<void> => {
+      for (let n = 0; n < 20; n++) await relayEvents(parlance.worker, 'server', server.id);
     };
-    const changes = async (): Promise<void> => {
-      for (let n = 0; n < 10; n++) await whole.platform.versions.changing({ servers: [server.id] }, () => Promise.resolve());
+    const changeAccess = async (): Promise<void> => {
+      for (let n = 0; n < 10; n++) await parlance.platform.accessVersions.runChange({ servers: [server.id] }, () => Promise.resolve());
     };
-    const made = await makeChannel(whole, owner, server.id, { name: 'busy' });
+    const made = await makeChannel(parlance, owner, server.id, { name: 'busy' });
     const [threads] = await Promise.all([
       Promise.all(Array.from({ length: 20 }, (_, n) => thread(made.id, `t${n}`))),
-      drains(),
-      drains(),
-      changes(),
+      runRelays(),
+      runRelays(),
+      changeAccess(),
     ]);
-    await settle();
-    for (const ear of [bot, person]) {
-      const created = about(ear, made.id, ...threads.map((one) => one.id)).map(({ d }) => d.id);
+    await waitForPending();
+    for (const recorder of [bot, person]) {
+      const created = eventsOf(recorder, made.id, ...threads.map((one) => one.id)).map(({ d }) => d.id);
       expect(created).to.have.members([made.id, ...threads.map((one) => one.id)]);
     }
   });
 
-  it('the sweep delivers what no job did, once, and leaves nothing owed', async () => {
-    const { collection } = whole.platform.db.channels;
-    const { id } = await makeChannel(whole, owner, server.id, { name: 'before' });
-    await settle();
-    // As if a process had died between the write and its nudge.
-    const entry = { id: whole.platform.ids.next(), name: 'CHANNEL_UPDATE' };
-    const lost = { ob: [entry], name: 'after', obAt: new Date(Date.now() - 1_000) };
+  it('the sweep relays events that no job relayed, once, and clears the outbox', async () => {
+    const { collection } = parlance.platform.db.channels;
+    const { id } = await makeChannel(parlance, owner, server.id, { name: 'before' });
+    await waitForPending();
+    // As if a process had died between the write and its wake.
+    const entry = { id: parlance.platform.ids.next(), name: 'CHANNEL_UPDATE' };
+    const lost = { outbox: [entry], name: 'after', outboxAt: new Date(Date.now() - 1_000) };
     await collection.updateOne({ _id: id as never }, { $set: lost });
-    expect(await overdueKeys(whole.worker, 'server')).to.deep.equal([]);
-    await collection.updateOne({ _id: id as never }, { $set: { obAt: new Date(Date.now() - 2_500) } });
-    await bot.hears(({ d }) => d.id === id && d.name === 'after');
-    await settle();
-    expect(told(bot, id)).to.deep.equal(['CHANNEL_CREATE before', 'CHANNEL_UPDATE after']);
-    // Acknowledgements are written together, some time after the events were heard.
-    await until(async () => !((await whole.platform.db.channels.findOne({ _id: id }).lean()) as ChannelDoc).ob, 'the acknowledgement');
+    expect(await overdueKeys(parlance.worker, 'server')).to.deep.equal([]);
+    await collection.updateOne({ _id: id as never }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
+    await bot.waitFor(({ d }) => d.id === id && d.name === 'after');
+    await waitForPending();
+    expect(summaryOf(bot, id)).to.deep.equal(['CHANNEL_CREATE before', 'CHANNEL_UPDATE after']);
+    // Acknowledgements are written in batches, some time after the events were received.
+    await waitUntil(
+      async () => !((await parlance.platform.db.channels.findOne({ _id: id }).lean()) as ChannelDoc).outbox,
+      'the acknowledgement',
+    );
   });
 });

@@ -1,57 +1,34 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { trusted } from '../../lib/store/mongo/database.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
 import { copiesOf, makeFollowing } from '../harness/crosspost.ts';
+import { postMessage } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { entriesOf } from '../harness/log.ts';
-import { type OwnProcess, startOwn } from '../harness/own-process.ts';
+import { expectKilled, useOwnProcess } from '../harness/own-process.ts';
+import { send } from '../harness/requests.ts';
+import { ownerOf } from '../harness/seed.ts';
+import { use } from '../harness/use.ts';
 
 const followers = 500;
 
-describe('crosspost-message: a worker killed in the middle of 500 targets', function () {
-  this.timeout(180_000); // processes start and locks run out
-  let api: TestApi;
-  const children: OwnProcess[] = [];
-  beforeEach(async () => {
-    api = await startTestApi();
-  });
-  afterEach(async () => {
-    for (const child of children.splice(0)) child.kill('SIGKILL');
-    await api.close();
-  });
-
-  /** A worker process of its own over the same stores, that dies at `failpoint` if there is one. */
-  const startWorker = async (failpoint: Failpoint | ''): Promise<OwnProcess> => {
-    const child = await startOwn('worker', api.platform.config, { failpoint });
-    children.push(child);
-    return child;
-  };
-  const eventually = async (probe: () => Promise<boolean>): Promise<void> => {
-    while (!(await probe())) await pause(50);
-  };
-
-  for (const [failpoint, made] of [
-    ['after-copies-write', 50],
-    ['after-crosspost-mark', 50],
-  ] as const)
-    it(`${failpoint}: another goes on, and each target gets exactly one copy and one event`, async () => {
+describe('crosspost-message: a worker killed halfway through 500 targets', function () {
+  this.timeout(180_000); // processes start and locks expire
+  const api = use(startTestApi, { each: true });
+  const start = useOwnProcess(() => api.platform.config);
+  for (const failpoint of ['after-copies-write', 'after-crosspost-mark'] as const)
+    it(`${failpoint}: another worker continues, and each target gets exactly one copy and one event`, async () => {
       const { from, to, news, targets } = await makeFollowing(api.platform, followers);
-      const as = `Bearer ${from.ownerToken}`;
-      const { body } = await api.call('POST', `/api/channels/${news}/messages`, { as, body: { content: 'news' } });
-      const messageId = String(body.id);
-      const doomed = await startWorker(failpoint);
-      const died = doomed.ended;
-      expect((await api.call('POST', `/api/channels/${news}/messages/${messageId}/crosspost`, { as })).status).to.equal(200);
-      const [, signal] = (await died) as [number | null, string | null];
-      expect(signal).to.equal('SIGKILL');
-      expect(await copiesOf(api.platform, messageId)).to.have.length(made);
+      const { id: messageId } = await postMessage(api, ownerOf(from), news);
+      const path = `/api/channels/${news}/messages/${messageId}/crosspost`;
+      await expectKilled(await start('worker', failpoint), () => send(api, 200, ownerOf(from), 'POST', path));
+      expect(await copiesOf(api.platform, messageId)).to.have.length(50);
 
-      await startWorker('');
+      await start('worker', '');
       const { messages } = api.platform.db;
-      for (const owed of ['crosspostAt', 'obAt'])
-        await eventually(async () => (await messages.countDocuments({ [owed]: trusted({ $exists: true }) })) === 0);
+      for (const field of ['crosspostAt', 'outboxAt'])
+        await waitUntil(async () => (await messages.countDocuments({ [field]: trusted({ $exists: true }) })) === 0, `no ${field}`);
       const copies = await copiesOf(api.platform, messageId);
       expect(copies.map(({ channelId }) => channelId)).to.deep.equal(targets);
       const logged = (await entriesOf(api.platform.config, serverPlace(to.serverId))).filter(({ name }) => name === 'MESSAGE_CREATE');

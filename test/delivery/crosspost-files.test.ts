@@ -1,32 +1,19 @@
 import { expect } from 'chai';
-import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { attachmentOfFile } from '../../lib/domain/files/attachment-updates.ts';
+import { toStoredAttachment } from '../../lib/domain/files/attachment-updates.ts';
 import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
 import { trusted } from '../../lib/store/mongo/database.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
-import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { allChunks, copiesOf, type Following, makeFollowing } from '../harness/crosspost.ts';
+import { startTestApiWithWorker } from '../harness/api.ts';
+import { allChunks, copiesOf, makeFollowing } from '../harness/crosspost.ts';
+import { make, use } from '../harness/use.ts';
 
 describe('crosspost-message: files', () => {
-  let api: TestApi;
-  let worker: WorkerPlatform;
-  let following: Following;
-  before(async () => {
-    api = await startTestApi();
-    worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
-  });
-  after(async () => {
-    await worker.close();
-    await api.close();
-  });
-  beforeEach(async () => {
-    following = await makeFollowing(api.platform, 60);
-  });
+  const api = use(startTestApiWithWorker);
+  const following = make(() => makeFollowing(api.platform, 60), { each: true });
 
-  /** A crossposted message that is nothing but two stored files. */
+  /** Crossposts a message that has only two stored files. */
   const crosspostFiles = async (): Promise<{ id: string; files: FileDoc[] }> => {
     const { news, from } = following;
     const as = `Bearer ${from.ownerToken}`;
@@ -38,7 +25,7 @@ describe('crosspost-message: files', () => {
       return { _id: ids.next(), key, blob: `${key}b`, messageId: body.id, channelId: news, ...about, createdAt: new Date() };
     });
     await db.files.collection.insertMany(files as never);
-    await db.messages.updateOne({ _id: body.id }, { $set: { content: '', attachments: files.map(attachmentOfFile) } });
+    await db.messages.updateOne({ _id: body.id }, { $set: { content: '', attachments: files.map(toStoredAttachment) } });
     expect((await api.call('POST', `/api/channels/${news}/messages/${body.id}/crosspost`, { as })).status).to.equal(200);
     return { id: body.id, files };
   };
@@ -48,9 +35,9 @@ describe('crosspost-message: files', () => {
       .sort({ _id: 1 })
       .lean();
 
-  it('each copy has files of its own, with addresses of their own, that share the bytes', async () => {
+  it('each copy has its own files with their own URLs, which share the bytes', async () => {
     const { id, files } = await crosspostFiles();
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     const copies = await copiesOf(api.platform, id);
     expect(copies.map(({ channelId }) => channelId)).to.deep.equal(following.targets);
     for (const { attachments } of copies) expect(attachments.map(({ filename }) => filename)).to.deep.equal(['a.txt', 'b.txt']);
@@ -61,22 +48,22 @@ describe('crosspost-message: files', () => {
     for (const file of stored) expect(file).not.to.have.property('openAt');
   });
 
-  it('run twice and by four at once: no file is left that no copy holds', async () => {
+  it('leaves no file without a copy when the job runs repeatedly and in parallel', async () => {
     const { id, files } = await crosspostFiles();
-    await copyToFollowers(worker, id, beforeAllFollowers);
+    await copyToFollowers(api.worker, id, beforeAllFollowers);
     await api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
-    await Promise.all(Array.from({ length: 4 }, () => copyToFollowers(worker, id, beforeAllFollowers)));
-    await Promise.all(Array.from({ length: 4 }, () => allChunks(worker, id)));
-    const held = (await copiesOf(api.platform, id)).flatMap(({ attachments }) => attachments.map((one) => one.id));
-    expect(held).to.have.length(120);
-    const standing = (await copiedFiles(files)).filter(({ state }) => state !== 'freed');
-    expect(standing.map(({ _id }) => _id)).to.have.members(held);
+    await Promise.all(Array.from({ length: 4 }, () => copyToFollowers(api.worker, id, beforeAllFollowers)));
+    await Promise.all(Array.from({ length: 4 }, () => allChunks(api.worker, id)));
+    const attachedIds = (await copiesOf(api.platform, id)).flatMap(({ attachments }) => attachments.map((one) => one.id));
+    expect(attachedIds).to.have.length(120);
+    const kept = (await copiedFiles(files)).filter(({ state }) => state !== 'freed');
+    expect(kept.map(({ _id }) => _id)).to.have.members(attachedIds);
   });
 
-  it('files that went before the copies leave no empty messages behind', async () => {
+  it('makes no empty copies when the files were deleted before', async () => {
     const { id, files } = await crosspostFiles();
     await api.platform.db.files.deleteMany({ _id: trusted({ $in: files.map(({ _id }) => _id) }) });
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     expect(await copiesOf(api.platform, id)).to.deep.equal([]);
   });
 });

@@ -1,30 +1,20 @@
 import { expect } from 'chai';
-import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { relay } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
-import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApiWithWorker } from '../harness/api.ts';
 import { allChunks, changeChannel, copiesOf, type Following, makeFollowing, nextChunk } from '../harness/crosspost.ts';
+import { use } from '../harness/use.ts';
 
 describe('crosspost-message', () => {
-  let api: TestApi;
-  let worker: WorkerPlatform;
+  const api = use(startTestApiWithWorker);
   let following: Following;
   let targets: string[];
   let news: string;
 
-  before(async () => {
-    api = await startTestApi();
-    worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
-  });
-  after(async () => {
-    await worker.close();
-    await api.close();
-  });
-  const world = async (followers: number): Promise<void> => {
+  const setUpFollowers = async (followers: number): Promise<void> => {
     following = await makeFollowing(api.platform, followers);
     ({ targets, news } = following);
   };
@@ -44,25 +34,25 @@ describe('crosspost-message', () => {
     const { messages, follows } = api.platform.db;
     return JSON.stringify([await messages.find().sort({ _id: 1 }).lean(), await follows.find().sort({ _id: 1 }).lean()]);
   };
-  /** What a process leaves that died after the copies of the first chunk and before the mark. */
+  /** Removes the mark, as a process that died after the copies of the first chunk and before the mark. */
   const loseMark = (id: string): Promise<unknown> => api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
   const deleteCopy = async (copy: MessageDoc): Promise<void> => {
     const path = `/api/channels/${copy.channelId}/messages/${copy._id}`;
     expect((await api.call('DELETE', path, { as: asTarget() })).status).to.equal(204);
-    await relay(worker, 'channel', copy.channelId);
+    await relayEvents(api.worker, 'channel', copy.channelId);
   };
 
-  it('one copy in each following channel, delivered; nothing is owed afterwards', async () => {
-    await world(3);
+  it('makes and relays one copy in each following channel, and leaves nothing pending', async () => {
+    await setUpFollowers(3);
     const id = await crosspost();
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     expect(await channelsWithCopies(id)).to.deep.equal(targets);
-    for (const copy of await copies(id)) expect(copy).not.to.have.any.keys('ob', 'obAt');
+    for (const copy of await copies(id)) expect(copy).not.to.have.any.keys('outbox', 'outboxAt');
     expect(await stored(id)).not.to.have.any.keys('crosspostAt', 'crosspostTo');
   });
 
-  it('a copy has the content, the embeds and the previews, and the source server’s name in its author line', async () => {
-    await world(1);
+  it('a copy has the content, embeds and previews, and names the source server as author', async () => {
+    await setUpFollowers(1);
     const content = `hello **all** <@${following.from.ownerId}> <@&${following.from.serverId}> @everyone`;
     const embeds = [{ title: 'rich' }];
     const { body } = await api.call<Message>('POST', `/api/channels/${news}/messages`, {
@@ -74,7 +64,7 @@ describe('crosspost-message', () => {
       { $set: { previews: [{ title: 'preview' }], mentionEveryone: true, mentionRoles: [following.from.serverId] } },
     );
     await api.call('POST', `/api/channels/${news}/messages/${body.id}/crosspost`, { as: asOwner() });
-    await allChunks(worker, body.id);
+    await allChunks(api.worker, body.id);
     const [shown] = (await api.call<Message[]>('GET', `/api/channels/${targets[0]}/messages`, { as: asTarget() })).body;
     expect(shown).to.deep.include({
       channelId: targets[0],
@@ -92,130 +82,130 @@ describe('crosspost-message', () => {
     expect(String(shown?.id) > body.id).to.equal(true);
   });
 
-  it('a reply is copied without what it answers', async () => {
-    await world(1);
+  it('copies a reply without its reference', async () => {
+    await setUpFollowers(1);
     const { body } = await api.call<Message>('POST', `/api/channels/${news}/messages`, { as: asOwner(), body: { content: 'first' } });
     const id = await crosspost({ content: 'second', replyTo: body.id }, `Bot ${following.from.bots[0]?.token}`);
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     expect((await copies(id))[0]).to.deep.include({ replyTo: null, mentions: [] });
   });
 
   describe('in chunks of 50', () => {
-    beforeEach(() => world(120));
+    beforeEach(() => setUpFollowers(120));
 
-    it('the mark moves with each, in the order of the targets', async () => {
+    it('each chunk moves the mark, in the order of the targets', async () => {
       const id = await crosspost();
       for (const done of [50, 100]) {
-        await nextChunk(worker, id);
+        await nextChunk(api.worker, id);
         expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(0, done));
         expect((await stored(id))?.crosspostTo).to.equal(targets[done - 1]);
       }
-      expect(await nextChunk(worker, id)).to.equal(true);
+      expect(await nextChunk(api.worker, id)).to.equal(true);
       expect(await channelsWithCopies(id)).to.deep.equal(targets);
-      expect(await nextChunk(worker, id)).to.equal(false);
+      expect(await nextChunk(api.worker, id)).to.equal(false);
     });
 
-    it('every chunk run twice, and all again at the end: nothing changes', async () => {
+    it('running every chunk again changes nothing', async () => {
       const id = await crosspost();
       for (const afterId of [beforeAllFollowers, targets[49] as string, targets[99] as string]) {
-        await copyToFollowers(worker, id, afterId);
+        await copyToFollowers(api.worker, id, afterId);
         const { crosspostTo } = (await stored(id)) as MessageDoc;
         if (crosspostTo) await loseMark(id);
         const before = await channelsWithCopies(id);
-        await copyToFollowers(worker, id, afterId);
+        await copyToFollowers(api.worker, id, afterId);
         expect(await channelsWithCopies(id)).to.deep.equal(before);
       }
       expect(await channelsWithCopies(id)).to.deep.equal(targets);
       const before = await snapshot();
-      for (const afterId of [beforeAllFollowers, targets[49] as string]) await copyToFollowers(worker, id, afterId);
+      for (const afterId of [beforeAllFollowers, targets[49] as string]) await copyToFollowers(api.worker, id, afterId);
       expect(await snapshot()).to.equal(before);
     });
 
-    it('six at once, from the same place and on: one copy in each channel', async () => {
+    it('six parallel jobs make one copy in each channel', async () => {
       const id = await crosspost();
-      await Promise.all(Array.from({ length: 6 }, () => allChunks(worker, id)));
+      await Promise.all(Array.from({ length: 6 }, () => allChunks(api.worker, id)));
       expect(await channelsWithCopies(id)).to.deep.equal(targets);
       expect(await stored(id)).not.to.have.any.keys('crosspostAt', 'crosspostTo');
     });
 
-    it('a copy that was deleted is not made again: not by a chunk whose mark was lost, and not by later ones', async () => {
+    it('does not make a deleted copy again, not even after its mark was lost', async () => {
       const id = await crosspost();
-      await nextChunk(worker, id);
+      await nextChunk(api.worker, id);
       await loseMark(id);
       const [first, second] = (await copies(id)) as [MessageDoc, MessageDoc];
       await deleteCopy(first);
       expect(await tombstones(id)).to.equal(1);
-      await nextChunk(worker, id);
+      await nextChunk(api.worker, id);
       expect(await tombstones(id)).to.equal(0);
       await deleteCopy(second);
-      await allChunks(worker, id);
+      await allChunks(api.worker, id);
       expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(2));
       expect(await tombstones(id)).to.equal(0);
     });
 
-    it('a tombstone goes as always once nothing is owed', async () => {
+    it('removes the tombstone of a copy when nothing is pending', async () => {
       const id = await crosspost();
-      await allChunks(worker, id);
+      await allChunks(api.worker, id);
       await deleteCopy((await copies(id))[0] as MessageDoc);
       expect(await tombstones(id)).to.equal(0);
     });
 
-    it('a message deleted in the middle: no more go out, those made stay, no tombstone is left', async () => {
+    it('stops when the message is deleted, and keeps the copies made so far', async () => {
       const id = await crosspost();
-      await nextChunk(worker, id);
+      await nextChunk(api.worker, id);
       await loseMark(id);
       await deleteCopy((await copies(id))[0] as MessageDoc);
       await api.call('DELETE', `/api/channels/${news}/messages/${id}`, { as: asOwner() });
-      await copyToFollowers(worker, id, beforeAllFollowers);
+      await copyToFollowers(api.worker, id, beforeAllFollowers);
       expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(1, 50));
       expect(await tombstones(id)).to.equal(0);
     });
 
-    it('a channel that becomes a text channel in the middle ends it; made one of announcements again, nothing is sent later', async () => {
+    it('stops when the source becomes a text channel, and does not continue when it is an announcement channel again', async () => {
       const id = await crosspost();
-      await nextChunk(worker, id);
+      await nextChunk(api.worker, id);
       await changeChannel(api.platform, following.from.serverId, news, { kind: 'text' });
-      await nextChunk(worker, id);
-      expect(await nextChunk(worker, id)).to.equal(false);
+      await nextChunk(api.worker, id);
+      expect(await nextChunk(api.worker, id)).to.equal(false);
       await changeChannel(api.platform, following.from.serverId, news, { kind: 'announcement' });
-      await copyToFollowers(worker, id, targets[49] as string);
+      await copyToFollowers(api.worker, id, targets[49] as string);
       expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(0, 50));
       expect(await api.platform.db.follows.countDocuments({ sourceId: news })).to.equal(120);
       const next = await crosspost();
-      await allChunks(worker, next);
+      await allChunks(api.worker, next);
       expect(await channelsWithCopies(next)).to.deep.equal(targets);
     });
   });
 
-  it('a target that is gone loses its row; one that is no text channel now is passed over and keeps it', async () => {
-    await world(3);
+  it('removes the follow of a deleted target, and skips a target that is no longer a text channel', async () => {
+    await setUpFollowers(3);
     const [gone, other, last] = targets as [string, string, string];
     await api.platform.db.channels.deleteOne({ _id: gone });
     await changeChannel(api.platform, following.to.serverId, other, { kind: 'announcement' });
     const id = await crosspost();
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     expect(await channelsWithCopies(id)).to.deep.equal([last]);
     const rows = await api.platform.db.follows.find({ sourceId: news }).sort({ targetId: 1 }).lean();
     expect(rows.map(({ targetId }) => targetId)).to.deep.equal([other, last]);
   });
 
-  it('without followers, for a message that is gone, and for one that was not crossposted it does nothing', async () => {
-    await world(0);
+  it('does nothing without followers, for a missing message and for one that was not crossposted', async () => {
+    await setUpFollowers(0);
     const id = await crosspost();
-    await allChunks(worker, id);
+    await allChunks(api.worker, id);
     expect(await stored(id)).not.to.have.any.keys('crosspostAt', 'crosspostTo');
     const { body } = await api.call<Message>('POST', `/api/channels/${news}/messages`, { as: asOwner(), body: { content: 'plain' } });
     const before = await snapshot();
-    for (const messageId of [body.id, id, following.to.serverId]) await copyToFollowers(worker, messageId, beforeAllFollowers);
+    for (const messageId of [body.id, id, following.to.serverId]) await copyToFollowers(api.worker, messageId, beforeAllFollowers);
     expect(await snapshot()).to.equal(before);
   });
 
-  it('slow mode and permissions of the target do not hold a copy up', async () => {
-    await world(1);
+  it('ignores slow mode and permissions of the target', async () => {
+    await setUpFollowers(1);
     const deny = { overwrites: [{ id: following.to.serverId, allow: 0, deny: 15 }], slowmodeSecs: 21_600 };
     await changeChannel(api.platform, following.to.serverId, targets[0] as string, deny);
     for (const id of [await crosspost(), await crosspost()]) {
-      await allChunks(worker, id);
+      await allChunks(api.worker, id);
       expect(await channelsWithCopies(id)).to.deep.equal(targets);
     }
   });

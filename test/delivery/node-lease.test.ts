@@ -1,24 +1,19 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { createIds } from '../../lib/base/ids.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { leaseNode } from '../../lib/store/redis/node-lease.ts';
-import { testConfig } from '../harness/stores.ts';
+import { connectRedis, testConfig } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 
-describe('the node number of a process', () => {
-  let redis: Redis;
-  const { REDIS_URL, REDIS_PREFIX } = testConfig();
-  const keys = createKeys(REDIS_PREFIX, 1);
+describe('Ids: the lease of a node number', () => {
+  const config = testConfig();
+  const redis = use(() => connectRedis(config));
+  const keys = createKeys(config.REDIS_PREFIX, 1);
   const log = createLog('test', 'silent');
-  const keyOf = (node: number): string => `${keys.partition(0)}id-node:${node}`;
+  const keyOf = (node: number): string => `${keys.partitionPrefix(0)}id-node:${node}`;
 
-  before(() => {
-    redis = new Redis(REDIS_URL);
-  });
-  after(() => redis.disconnect());
-
-  it('a process that was stopped past its lease gives no id, though another has the number, until it has a new one', async () => {
+  it('a process paused beyond its lease makes no ids until it has a new number', async () => {
     let nowMs = 0;
     const lease = await leaseNode(redis, keys, log, () => nowMs);
     const ids = createIds(lease.node, Date.now);
@@ -35,7 +30,7 @@ describe('the node number of a process', () => {
     await lease.release();
   });
 
-  it('a renewed lease lasts on, and a lost one is not used although its time is not over', async () => {
+  it('a renewed lease continues; a number that another process took is not used, even within the lease', async () => {
     let nowMs = 0;
     const lease = await leaseNode(redis, keys, log, () => nowMs);
     const node = lease.node();

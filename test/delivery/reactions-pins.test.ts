@@ -1,138 +1,124 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { openDm, postMessage } from '../harness/factories.ts';
+import { type EventRecorder, startParlance, useRecorder } from '../harness/parlance.ts';
+import type { Caller } from '../harness/requests.ts';
+import { make, newBot, useServer } from '../harness/use.ts';
 
-/** What these events are about; people hear more, such as who is online. */
-const asked = ['REACTION_ADD', 'REACTION_REMOVE', 'PINS_UPDATE', 'MESSAGE_UPDATE', 'MESSAGE_DELETE'];
+/** The events that the bots opt in to. People receive more, such as presence. */
+const optIns = ['REACTION_ADD', 'REACTION_REMOVE', 'PINS_UPDATE', 'MESSAGE_UPDATE', 'MESSAGE_DELETE'];
 
-describe('events of reactions and pins, through all roles', () => {
-  let whole: Whole;
-  let world: World;
-  let channelId: string;
-  let reactor: string;
-  let owner: string;
-  let bot: Ear;
-  let plain: Ear;
-  let person: Ear;
-  before(async () => {
-    whole = await startWhole();
-    world = await makeWorld(whole.platform, { bots: 3, channels: 1 });
-    channelId = world.channelIds[0] as string;
-    owner = `Bearer ${world.ownerToken}`;
-    reactor = `Bot ${world.bots[2]?.token}`;
-    [bot, plain, person] = await Promise.all([
-      listenAs(whole, String(world.bots[0]?.token), asked),
-      listenAs(whole, String(world.bots[1]?.token)),
-      listenAs(whole, world.ownerToken),
-    ]);
-  });
-  after(async () => {
-    await Promise.all([bot, plain, person].map((ear) => ear?.client.close()));
-    await whole?.close();
-  });
+describe('Events: reactions and pins', () => {
+  const {
+    api: parlance,
+    owner,
+    server,
+    reactor,
+    ...bots
+  } = useServer({ bot: newBot(), otherBot: newBot(), reactor: newBot() }, { start: startParlance });
+  const bot = useRecorder(parlance, bots.bot, optIns);
+  const optedOut = useRecorder(parlance, bots.otherBot);
+  const person = useRecorder(parlance, owner);
+  const ids = make(async () => ({ serverId: server.id, channelId: server.general }));
 
-  const send = async (method: string, path: string, as: string, body?: unknown): Promise<Record<string, unknown>> => {
-    const answer = await whole.call(method, path, { as, ...(body === undefined ? {} : { body }) });
+  const request = async (method: string, path: string, as: Caller, body?: unknown): Promise<Record<string, unknown>> => {
+    const answer = await parlance.call(method, path, { as: as.as, body });
     expect(answer.status, JSON.stringify(answer.body)).to.be.within(200, 204);
     return answer.body;
   };
-  const post = async (content: string, in_ = channelId): Promise<string> =>
-    String((await send('POST', `/api/channels/${in_}/messages`, owner, { content })).id);
-  const reaction = (id: string, emoji: string, in_ = channelId): string =>
-    `/api/channels/${in_}/messages/${id}/reactions/${encodeURIComponent(emoji)}`;
-  /** What was heard of messages, reactions and pins since there were `from`. */
-  const heardFrom = (ear: Ear, from: number): Dispatch[] =>
-    ear.heard.slice(from).filter(({ t }) => t === 'MESSAGE_CREATE' || asked.includes(t));
-  /** Posts and waits for it: whatever was owed before in the channel has been heard then. */
-  const since = async (ear: Ear, content: string, act: (id: string) => Promise<void>): Promise<Dispatch[]> => {
+  const post = async (content: string, channelId = ids.channelId): Promise<string> =>
+    (await postMessage(parlance, owner, channelId, content)).id;
+  const reaction = (id: string, emoji: string, channelId = ids.channelId): string =>
+    `/api/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji)}`;
+  /** The events of messages, reactions and pins that were received after the first `from` events. */
+  const receivedAfter = (recorder: EventRecorder, from: number): Dispatch[] =>
+    recorder.received.slice(from).filter(({ t }) => t === 'MESSAGE_CREATE' || optIns.includes(t));
+  /** Posts a message, runs `act` with it, and returns the events in between. Waits for the posts, so that earlier events have arrived. */
+  const eventsDuring = async (recorder: EventRecorder, content: string, act: (id: string) => Promise<void>): Promise<Dispatch[]> => {
     const id = await post(content);
-    await ear.hears((event) => event.d.id === id);
-    const from = ear.heard.length;
+    await recorder.waitFor((event) => event.d.id === id);
+    const from = recorder.received.length;
     await act(id);
     const last = await post(`${content}, the end`);
-    await ear.hears((event) => event.d.id === last);
-    return heardFrom(ear, from).filter((event) => event.d.id !== last);
+    await recorder.waitFor((event) => event.d.id === last);
+    return receivedAfter(recorder, from).filter((event) => event.d.id !== last);
   };
-  const both = { serverId: '', channelId: '' };
-  before(() => Object.assign(both, { serverId: world.serverId, channelId }));
 
-  for (const [who, earOf] of [
-    ['a bot that asked for them', () => bot],
-    ['a person', () => person],
+  for (const [who, recorder] of [
+    ['an opted-in bot', bot],
+    ['a person', person],
   ] as const)
-    it(`${who} hears REACTION_ADD, REACTION_REMOVE and PINS_UPDATE in order, each once`, async () => {
-      const [me, ownerId] = [world.bots[2]?.id as string, world.ownerId];
+    it(`${who} receives REACTION_ADD, REACTION_REMOVE and PINS_UPDATE once each, in order`, async () => {
       let messageId = '';
-      const heard = await since(earOf(), `for ${who}`, async (id) => {
+      const received = await eventsDuring(recorder, `for ${who}`, async (id) => {
         messageId = id;
-        await send('PUT', reaction(id, '❤'), reactor);
-        await send('PUT', reaction(id, '❤\uFE0F'), reactor);
-        await send('PUT', reaction(id, '❤\uFE0F'), owner);
-        await send('PUT', `/api/channels/${channelId}/pins/${id}`, owner);
-        await send('PUT', `/api/channels/${channelId}/pins/${id}`, owner);
-        await send('DELETE', reaction(id, '❤'), reactor);
-        await send('DELETE', reaction(id, '❤'), reactor);
-        await send('DELETE', `/api/channels/${channelId}/pins/${id}`, owner);
-        await send('DELETE', reaction(id, '❤'), owner);
+        await request('PUT', reaction(id, '❤'), reactor);
+        await request('PUT', reaction(id, '❤\uFE0F'), reactor);
+        await request('PUT', reaction(id, '❤\uFE0F'), owner);
+        await request('PUT', `/api/channels/${ids.channelId}/pins/${id}`, owner);
+        await request('PUT', `/api/channels/${ids.channelId}/pins/${id}`, owner);
+        await request('DELETE', reaction(id, '❤'), reactor);
+        await request('DELETE', reaction(id, '❤'), reactor);
+        await request('DELETE', `/api/channels/${ids.channelId}/pins/${id}`, owner);
+        await request('DELETE', reaction(id, '❤'), owner);
       });
-      const told = (userId: string) => ({ ...both, messageId, userId, emoji: '❤\uFE0F' });
-      expect(heard.map(({ t, d }) => [t, d])).to.deep.equal([
-        ['REACTION_ADD', told(me)],
-        ['REACTION_ADD', told(ownerId)],
-        ['PINS_UPDATE', both],
-        ['REACTION_REMOVE', told(me)],
-        ['PINS_UPDATE', both],
-        ['REACTION_REMOVE', told(ownerId)],
+      const reactionBy = (userId: string) => ({ ...ids, messageId, userId, emoji: '❤\uFE0F' });
+      expect(received.map(({ t, d }) => [t, d])).to.deep.equal([
+        ['REACTION_ADD', reactionBy(reactor.id)],
+        ['REACTION_ADD', reactionBy(owner.id)],
+        ['PINS_UPDATE', { ...ids }],
+        ['REACTION_REMOVE', reactionBy(reactor.id)],
+        ['PINS_UPDATE', { ...ids }],
+        ['REACTION_REMOVE', reactionBy(owner.id)],
       ]);
     });
 
-  it('a bot that did not ask hears none', async () => {
-    const heard = await since(plain, 'for one that did not ask', async (id) => {
-      await send('PUT', reaction(id, '👍'), owner);
-      await send('PUT', `/api/channels/${channelId}/pins/${id}`, owner);
-      await send('DELETE', reaction(id, '👍'), owner);
+  it('a bot that did not opt in receives none', async () => {
+    const received = await eventsDuring(optedOut, 'not opted in', async (id) => {
+      await request('PUT', reaction(id, '👍'), owner);
+      await request('PUT', `/api/channels/${ids.channelId}/pins/${id}`, owner);
+      await request('DELETE', reaction(id, '👍'), owner);
     });
-    expect(heard).to.deep.equal([]);
+    expect(received).to.deep.equal([]);
   });
 
-  it('an event’s message says `me: false` to everyone, also to who reacted', async () => {
-    const heard = await since(person, 'edited', async (id) => {
-      await send('PUT', reaction(id, '👍'), owner);
-      const edited = (await send('PATCH', `/api/channels/${channelId}/messages/${id}`, owner, {
+  it('the message in an event has `me: false` for everyone, also for who reacted', async () => {
+    const received = await eventsDuring(person, 'edited', async (id) => {
+      await request('PUT', reaction(id, '👍'), owner);
+      const edited = (await request('PATCH', `/api/channels/${ids.channelId}/messages/${id}`, owner, {
         content: 'edited now',
       })) as unknown as Message;
       expect(edited.reactions).to.deep.equal([{ emoji: '👍', count: 1, me: true }]);
     });
-    const update = heard.find((event) => event.t === 'MESSAGE_UPDATE');
+    const update = received.find((event) => event.t === 'MESSAGE_UPDATE');
     expect(update?.d.reactions).to.deep.equal([{ emoji: '👍', count: 1, me: false }]);
   });
 
-  it('deleting a pinned message says MESSAGE_DELETE and PINS_UPDATE; an unpinned one no PINS_UPDATE', async () => {
-    const heard = await since(bot, 'to go', async (id) => {
+  it('deleting a pinned message sends MESSAGE_DELETE and PINS_UPDATE, an unpinned one no PINS_UPDATE', async () => {
+    const received = await eventsDuring(bot, 'to go', async (id) => {
       const other = await post('unpinned');
-      await send('PUT', `/api/channels/${channelId}/pins/${id}`, owner);
-      await send('DELETE', `/api/channels/${channelId}/messages/${id}`, owner);
-      await send('DELETE', `/api/channels/${channelId}/messages/${other}`, owner);
+      await request('PUT', `/api/channels/${ids.channelId}/pins/${id}`, owner);
+      await request('DELETE', `/api/channels/${ids.channelId}/messages/${id}`, owner);
+      await request('DELETE', `/api/channels/${ids.channelId}/messages/${other}`, owner);
     });
-    const names = heard.map((event) => event.t).filter((name) => name !== 'MESSAGE_CREATE');
+    const names = received.map((event) => event.t).filter((name) => name !== 'MESSAGE_CREATE');
     expect(names.toSorted()).to.deep.equal(['MESSAGE_DELETE', 'MESSAGE_DELETE', 'PINS_UPDATE', 'PINS_UPDATE']);
   });
 
-  it('in a DM both hear them, with serverId null, and nobody else', async () => {
-    const from = plain.heard.length;
-    const dm = await send('POST', '/api/users/@me/channels', owner, { recipientId: world.bots[0]?.id });
-    const id = await post('between us', String(dm.id));
-    await send('PUT', reaction(id, '👍', String(dm.id)), owner);
-    await send('PUT', `/api/channels/${String(dm.id)}/pins/${id}`, `Bot ${world.bots[0]?.token}`);
+  it('both sides of a DM receive them with serverId null, and nobody else', async () => {
+    const from = optedOut.received.length;
+    const dm = await openDm(parlance, owner, bots.bot);
+    const id = await post('between us', dm.id);
+    await request('PUT', reaction(id, '👍', dm.id), owner);
+    await request('PUT', `/api/channels/${dm.id}/pins/${id}`, bots.bot);
     const place = { channelId: dm.id, serverId: null };
-    for (const ear of [bot, person]) {
-      const pinned = await ear.hears((event) => event.t === 'PINS_UPDATE' && event.d.channelId === dm.id);
+    for (const recorder of [bot, person]) {
+      const pinned = await recorder.waitFor((event) => event.t === 'PINS_UPDATE' && event.d.channelId === dm.id);
       expect(pinned.d).to.deep.equal(place);
-      const reacted = await ear.hears((event) => event.t === 'REACTION_ADD' && event.d.channelId === dm.id);
-      expect(reacted.d).to.deep.equal({ ...place, messageId: id, userId: world.ownerId, emoji: '👍' });
+      const reacted = await recorder.waitFor((event) => event.t === 'REACTION_ADD' && event.d.channelId === dm.id);
+      expect(reacted.d).to.deep.equal({ ...place, messageId: id, userId: owner.id, emoji: '👍' });
     }
-    expect(heardFrom(plain, from)).to.deep.equal([]);
+    expect(receivedAfter(optedOut, from)).to.deep.equal([]);
   });
 });

@@ -1,89 +1,67 @@
 import { expect } from 'chai';
-import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { overdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
+import { makeChannel, makeThread, postMessage } from '../harness/factories.ts';
+import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { entriesOf } from '../harness/log.ts';
-import { type OwnProcess, startOwn } from '../harness/own-process.ts';
-import { type Scene, startScene } from '../harness/scene.ts';
+import { expectKilled, sendFatal, useOwnProcess } from '../harness/own-process.ts';
+import { send } from '../harness/requests.ts';
+import { use } from '../harness/use.ts';
 
-describe('A removal whose process is killed', function () {
-  this.timeout(180_000); // a process starts in each
-  let scene: Scene;
-  let child: OwnProcess;
-  before(async () => {
-    scene = await startScene();
-  });
-  after(() => scene.close());
-  afterEach(() => {
-    child.kill();
-  });
-
-  /** A process of its own over the same stores, that dies at `failpoint`. */
-  const startChild = async (role: 'api' | 'worker', failpoint: Failpoint): Promise<void> => {
-    child = await startOwn(role, scene.api.platform.config, { failpoint });
-  };
-  const call = async (status: number, method: string, path: string, body?: unknown): Promise<string> => {
-    const answer = await scene.api.call<{ id: string }>(method, path, { as: scene.asPerson, body });
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
-    return answer.body?.id;
-  };
-  /** A channel with a thread, a message in each. */
-  const make = async (): Promise<string[]> => {
-    const id = await call(201, 'POST', `/api/servers/${scene.world.serverId}/channels`, { name: 'x', kind: 'text' });
-    const ids = [id, await call(201, 'POST', `/api/channels/${id}/threads`, { name: 'x' })];
-    for (const channelId of ids) await call(201, 'POST', `/api/channels/${channelId}/messages`, { content: 'x' });
+describe('finish-removal: killed processes', function () {
+  this.timeout(180_000); // each test starts a process
+  const fixture = use(startInteractionFixture);
+  const start = useOwnProcess(() => fixture.api.platform.config);
+  const call = (status: number, method: string, path: string): Promise<unknown> => send(fixture.api, status, fixture.person, method, path);
+  /** Creates a channel with a thread and a message in each. */
+  const makeChannels = async (): Promise<string[]> => {
+    const { id } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId, { name: 'x' });
+    const ids = [id, (await makeThread(fixture.api, fixture.person, id, { name: 'x' })).id];
+    for (const channelId of ids) await postMessage(fixture.api, fixture.person, channelId);
     return ids;
   };
   const messagesIn = (ids: string[]): Promise<number> =>
-    scene.api.platform.db.messages.collection.countDocuments({ channelId: { $in: ids } });
-  const told = async (ids: string[]): Promise<string[]> => {
-    const logged = await entriesOf(scene.worker.config, serverPlace(scene.world.serverId));
+    fixture.api.platform.db.messages.collection.countDocuments({ channelId: { $in: ids } });
+  const deletedEvents = async (ids: string[]): Promise<string[]> => {
+    const logged = await entriesOf(fixture.worker.config, serverPlace(fixture.seeded.serverId));
     return logged.flatMap(({ name, data }) => (name === 'CHANNEL_DELETE' && ids.includes(String(data.id)) ? [String(data.id)] : []));
   };
-  /** What the sweep does when `ms` have passed. */
+  /** Does what the sweep does after `ms`. */
   const sweepAfter = async (id: string, ms: number): Promise<void> => {
     const back = { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } };
-    await scene.api.platform.db.removals.collection.updateOne({ _id: id as never }, [{ $set: back }]);
-    expect(await overdueRemovals(scene.worker)).to.include(id);
-    await finishRemoval(scene.worker, id);
+    await fixture.api.platform.db.removals.collection.updateOne({ _id: id as never }, [{ $set: back }]);
+    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    await finishRemoval(fixture.worker, id);
   };
-  const finished = async (ids: string[]): Promise<void> => {
+  const expectFinished = async (ids: string[]): Promise<void> => {
     const [id] = ids as [string];
-    expect([await messagesIn(ids), await told(ids)]).to.deep.equal([0, ids]);
+    expect([await messagesIn(ids), await deletedEvents(ids)]).to.deep.equal([0, ids]);
     await sweepAfter(id, 61_000);
-    const { channels, removals } = scene.api.platform.db;
-    expect([await channels.countDocuments({ serverId: scene.world.serverId, name: 'x' }), await removals.countDocuments()]).to.deep.equal([
-      0, 0,
-    ]);
-    expect(await told(ids)).to.deep.equal(ids);
+    const { channels, removals } = fixture.api.platform.db;
+    expect([
+      await channels.countDocuments({ serverId: fixture.seeded.serverId, name: 'x' }),
+      await removals.countDocuments(),
+    ]).to.deep.equal([0, 0]);
+    expect(await deletedEvents(ids)).to.deep.equal(ids);
   };
 
-  it('an api between intent and deletion: the channel is there until the sweep, then it goes to the end', async () => {
-    const ids = await make();
+  it('api killed between intent and deletion: the channel exists until the sweep removes it completely', async () => {
+    const ids = await makeChannels();
     const [id] = ids as [string];
-    await startChild('api', 'after-removal-intent');
-    const died = child.ended;
-    const answered = await fetch(`${child.url}/api/channels/${id}`, {
-      method: 'DELETE',
-      headers: { Authorization: scene.asPerson },
-    }).catch(() => null);
-    expect([answered, (await died)[1]]).to.deep.equal([null, 'SIGKILL']);
+    await sendFatal(await start('api', 'after-removal-intent'), fixture.asPerson, 'DELETE', `/api/channels/${id}`);
     await call(200, 'GET', `/api/channels/${id}`);
     await sweepAfter(id, 2_500);
     await call(404, 'GET', `/api/channels/${id}`);
-    await finished(ids);
+    await expectFinished(ids);
   });
 
-  it('a worker half way: another finishes, and each CHANNEL_DELETE comes once', async () => {
-    const ids = await make();
+  it('worker killed halfway: another worker finishes, and each CHANNEL_DELETE is sent once', async () => {
+    const ids = await makeChannels();
     const [id, inside] = ids as [string, string];
-    await startChild('worker', 'during-removal');
-    const died = child.ended;
-    await call(204, 'DELETE', `/api/channels/${id}`);
-    expect((await died)[1]).to.equal('SIGKILL');
-    expect([await messagesIn([id]), await messagesIn([inside]), await told(ids)]).to.deep.equal([0, 1, [id]]);
+    await expectKilled(await start('worker', 'during-removal'), () => call(204, 'DELETE', `/api/channels/${id}`));
+    expect([await messagesIn([id]), await messagesIn([inside]), await deletedEvents(ids)]).to.deep.equal([0, 1, [id]]);
     await sweepAfter(id, 11_000);
-    await finished(ids);
+    await expectFinished(ids);
   });
 });

@@ -1,53 +1,38 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { overdueRemovals } from '../../lib/domain/servers/removals.ts';
-import { Later } from '../../lib/store/queue/queue.ts';
+import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { finishRemovalJob } from '../../workers/finish-removal.ts';
-import { tally } from '../harness/factories.ts';
-import { meet } from '../harness/meet.ts';
-import { type Scene, startScene } from '../harness/scene.ts';
-import { caughtUp, type Ear, listenAs, startNode, type TestNode } from '../harness/whole.ts';
+import { makeChannel, makeInvite, makeServer, makeThread, postMessage } from '../harness/factories.ts';
+import { startInteractionFixture } from '../harness/interaction-fixture.ts';
+import { beforeNextQuery } from '../harness/intercept.ts';
+import { caughtUp, type EventRecorder, recordEvents, startNode } from '../harness/parlance.ts';
+import { inParallel, send, tally } from '../harness/requests.ts';
+import { botOf } from '../harness/seed.ts';
+import { make, use } from '../harness/use.ts';
 
 const minuteMs = 60_000;
 
 describe('finish-removal', () => {
-  let scene: Scene;
-  let node: TestNode;
-  /** The bots. */
-  let ears: Ear[];
-  before(async () => {
-    scene = await startScene();
-    node = await startNode(scene.worker.config);
-    ears = await Promise.all(scene.world.bots.map(({ token }) => listenAs(node, token, ['CHANNEL_DELETE'])));
-  });
-  after(async () => {
-    await Promise.all(ears.map(({ client }) => client.close()));
-    await node.close();
-    await scene.close();
-  });
+  const fixture = use(startInteractionFixture);
+  const node = use(() => startNode(fixture.worker.config));
+  /** The bots of the fixture. */
+  const recorders = [0, 1].map((at) => make(() => recordEvents(node, botOf(fixture.seeded, at).token, ['CHANNEL_DELETE'])));
 
-  const call = async <T = { id: string }>(status: number, method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await scene.api.call<T>(method, path, { as: scene.asPerson, body });
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
-    return answer.body;
+  const call = <T = { id: string }>(status: number, method: string, path: string, body?: unknown): Promise<T> =>
+    send(fixture.api, status, fixture.person, method, path, body);
+  const newChannel = async (): Promise<string> => (await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId)).id;
+  const post = async (channelId: string): Promise<string> => (await postMessage(fixture.api, fixture.person, channelId)).id;
+  const thread = async (channelId: string): Promise<string> => (await makeThread(fixture.api, fixture.person, channelId)).id;
+  /** The CHANNEL_DELETE events of `ids` that the bot with this number received. */
+  const deletedEvents = async (at: number, ...ids: string[]): Promise<unknown[]> => {
+    const [recorder, accountId] = [recorders[at] as EventRecorder, botOf(fixture.seeded, at).id];
+    await caughtUp(fixture.worker, serverPlace(fixture.seeded.serverId), accountId, recorder);
+    return recorder.received.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' && ids.includes(String(d.id)) ? [d] : []));
   };
-  const makeChannel = async (): Promise<string> =>
-    (await call(201, 'POST', `/api/servers/${scene.world.serverId}/channels`, { name: 'x', kind: 'text' })).id;
-  const post = async (channelId: string): Promise<string> =>
-    (await call(201, 'POST', `/api/channels/${channelId}/messages`, { content: 'x' })).id;
-  const thread = async (channelId: string): Promise<string> =>
-    (await call(201, 'POST', `/api/channels/${channelId}/threads`, { name: 'x' })).id;
-  /** The CHANNEL_DELETE that the bot with this number was given for `id`. */
-  const told = async (at: number, ...ids: string[]): Promise<unknown[]> => {
-    const [ear, accountId] = [ears[at] as Ear, scene.world.bots[at]?.id as string];
-    await caughtUp(scene.worker, serverPlace(scene.world.serverId), accountId, ear);
-    return ear.heard.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' && ids.includes(String(d.id)) ? [d] : []));
-  };
-  /** What is left of channels, by collection. */
-  const left = async (...channelIds: string[]): Promise<Record<string, number>> => {
-    const { messages, channels, reads, follows, removals } = scene.api.platform.db;
+  /** Counts what is left of channels, by collection. */
+  const countLeft = async (...channelIds: string[]): Promise<Record<string, number>> => {
+    const { messages, channels, reads, follows, removals } = fixture.api.platform.db;
     const $in = { $in: channelIds };
     const counts = {
       messages: await messages.collection.countDocuments({ channelId: $in }),
@@ -58,73 +43,71 @@ describe('finish-removal', () => {
     };
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
   };
-  const shift = (id: string, ms: number): Promise<unknown> =>
-    scene.api.platform.db.removals.collection.updateOne({ _id: id as never }, [
+  const age = (id: string, ms: number): Promise<unknown> =>
+    fixture.api.platform.db.removals.collection.updateOne({ _id: id as never }, [
       { $set: { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } } },
     ]);
-  /** A message that had passed its checks before the deletion. */
-  const late = (channelId: string, serverId: string): Promise<unknown> =>
-    scene.api.platform.db.messages.collection.insertOne({ _id: scene.api.platform.ids.next() as never, channelId, serverId });
-  const fill = async (channelId: string, count: number): Promise<void> => {
-    const model = await scene.api.platform.db.messages.findOne({ _id: await post(channelId) }).lean();
-    const rows = Array.from({ length: count }, () => ({ ...model, _id: scene.api.platform.ids.next() }));
-    await scene.api.platform.db.messages.collection.insertMany(rows as never);
+  /** Inserts a message, as a post that had passed its checks before the deletion. */
+  const insertLate = (channelId: string, serverId: string): Promise<unknown> =>
+    fixture.api.platform.db.messages.collection.insertOne({ _id: fixture.api.platform.ids.next() as never, channelId, serverId });
+  const insertMessages = async (channelId: string, count: number): Promise<void> => {
+    const model = await fixture.api.platform.db.messages.findOne({ _id: await post(channelId) }).lean();
+    const rows = Array.from({ length: count }, () => ({ ...model, _id: fixture.api.platform.ids.next() }));
+    await fixture.api.platform.db.messages.collection.insertMany(rows as never);
   };
 
-  it('a channel: all of it goes in a pass, threads too, and each CHANNEL_DELETE is told once to who could view it', async () => {
-    const id = await makeChannel();
+  it('removes a channel with its threads, and sends each CHANNEL_DELETE once to those who could view it', async () => {
+    const id = await newChannel();
     const [first, second] = [await thread(id), await thread(id)];
-    await fill(id, 4_500);
+    await insertMessages(id, 4_500);
     await call(204, 'PUT', `/api/channels/${id}/read`, { messageId: await post(first) });
-    await scene.api.platform.db.follows.collection.insertMany([
+    await fixture.api.platform.db.follows.collection.insertMany([
       { _id: `${id}:a` as never, sourceId: id, targetId: 'a', slot: 0 },
       { _id: `b:${id}` as never, sourceId: 'b', targetId: id, slot: 0 },
     ]);
     const hidden = { allow: 0, deny: permissionBits['View Channel'] };
-    await call(200, 'PUT', `/api/channels/${id}/overwrites/${scene.world.bots[1]?.id}`, hidden);
+    await call(200, 'PUT', `/api/channels/${id}/overwrites/${fixture.seeded.bots[1]?.id}`, hidden);
     await call(204, 'DELETE', `/api/channels/${id}`);
     for (const gone of [id, first, second]) {
       await call(404, 'GET', `/api/channels/${gone}`);
       await call(404, 'GET', `/api/channels/${gone}/messages`);
     }
     const all = [id, first, second];
-    expect(await finishRemoval(scene.worker, id)).to.be.within(30_000, minuteMs);
-    expect(await left(...all)).to.deep.equal({ channels: 2, removals: 1 });
-    await finishRemoval(scene.worker, id);
-    await Promise.all([finishRemoval(scene.worker, id), finishRemoval(scene.worker, id)]);
-    expect(await told(0, ...all)).to.have.deep.members(all.map((gone) => ({ id: gone, serverId: scene.world.serverId })));
-    expect(await told(1, ...all)).to.deep.equal([]);
-    await shift(id, minuteMs);
-    expect(await Promise.all([finishRemoval(scene.worker, id), finishRemoval(scene.worker, id)])).to.deep.equal([null, null]);
-    expect([await left(...all), await told(0, ...all)].map((one) => Object.keys(one).length)).to.deep.equal([0, 3]);
+    expect(await finishRemoval(fixture.worker, id)).to.be.within(30_000, minuteMs);
+    expect(await countLeft(...all)).to.deep.equal({ channels: 2, removals: 1 });
+    await finishRemoval(fixture.worker, id);
+    await Promise.all([finishRemoval(fixture.worker, id), finishRemoval(fixture.worker, id)]);
+    expect(await deletedEvents(0, ...all)).to.have.deep.members(all.map((gone) => ({ id: gone, serverId: fixture.seeded.serverId })));
+    expect(await deletedEvents(1, ...all)).to.deep.equal([]);
+    await age(id, minuteMs);
+    expect(await Promise.all([finishRemoval(fixture.worker, id), finishRemoval(fixture.worker, id)])).to.deep.equal([null, null]);
+    expect([await countLeft(...all), await deletedEvents(0, ...all)].map((one) => Object.keys(one).length)).to.deep.equal([0, 3]);
   });
 
-  it('the job comes again a minute after the deletion, for posts that were under way; then nothing is left', async () => {
-    const id = await makeChannel();
+  it('runs again a minute after the deletion, to remove posts that were under way', async () => {
+    const id = await newChannel();
     const inside = await thread(id);
     await call(204, 'DELETE', `/api/channels/${id}`);
-    const early = await finishRemovalJob(scene.worker, { removalId: id }).catch((error: unknown) => error);
-    expect(early).to.be.instanceOf(Later);
-    expect((early as Later).ms).to.be.within(30_000, minuteMs);
+    expect(await finishRemoval(fixture.worker, id)).to.be.within(30_000, minuteMs);
     // Posts and a thread that had passed their checks before the deletion.
-    const newer = await thread(scene.channelId);
-    await scene.api.platform.db.channels.collection.updateOne({ _id: newer as never }, { $set: { parentId: id } });
-    for (const channelId of [id, inside, newer]) await late(channelId, scene.world.serverId);
-    await shift(id, minuteMs);
-    await finishRemovalJob(scene.worker, { removalId: id });
-    expect(await left(id, inside, newer)).to.deep.equal({});
-    await finishRemovalJob(scene.worker, { removalId: id });
+    const newer = await thread(fixture.channelId);
+    await fixture.api.platform.db.channels.collection.updateOne({ _id: newer as never }, { $set: { parentId: id } });
+    for (const channelId of [id, inside, newer]) await insertLate(channelId, fixture.seeded.serverId);
+    await age(id, minuteMs);
+    await finishRemoval(fixture.worker, id);
+    expect(await countLeft(id, inside, newer)).to.deep.equal({});
+    await finishRemoval(fixture.worker, id);
   });
 
-  it('posts that race the deletion leave nothing after the last pass', async () => {
-    const id = await makeChannel();
+  it('leaves nothing of posts that race with the deletion after the last pass', async () => {
+    const id = await newChannel();
     const inside = await thread(id);
-    await fill(id, 10);
+    await insertMessages(id, 10);
     let deleted = false;
     const racing = async (channelId: string): Promise<void> => {
       while (!deleted) {
-        const { status } = await scene.api.call('POST', `/api/channels/${channelId}/messages`, {
-          as: scene.asPerson,
+        const { status } = await fixture.api.call('POST', `/api/channels/${channelId}/messages`, {
+          as: fixture.asPerson,
           body: { content: 'x' },
         });
         expect(status).to.be.oneOf([201, 404]);
@@ -132,48 +115,42 @@ describe('finish-removal', () => {
     };
     const racers = Array.from({ length: 20 }, (_, n) => racing(n % 2 ? id : inside));
     await call(204, 'DELETE', `/api/channels/${id}`);
-    await finishRemoval(scene.worker, id);
+    await finishRemoval(fixture.worker, id);
     deleted = true;
     await Promise.all(racers);
-    await shift(id, minuteMs);
-    await finishRemoval(scene.worker, id);
-    expect(await left(id, inside)).to.deep.equal({});
+    await age(id, minuteMs);
+    await finishRemoval(fixture.worker, id);
+    expect(await countLeft(id, inside)).to.deep.equal({});
   });
 
-  it('of 20 deletes at once one is 204; a thread goes alone, its channel stays', async () => {
-    const id = await thread(scene.channelId);
+  it('one of 20 parallel deletes of a thread gets 204; its channel stays', async () => {
+    const id = await thread(fixture.channelId);
     await post(id);
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => scene.api.call('DELETE', `/api/channels/${id}`, { as: scene.asPerson })),
-    );
+    const answers = await inParallel(20, () => fixture.api.call('DELETE', `/api/channels/${id}`, { as: fixture.asPerson }));
     expect(tally(answers)).to.deep.equal({ 204: 1, 404: 19 });
-    await finishRemoval(scene.worker, id);
-    expect(await left(id)).to.deep.equal({ removals: 1 });
-    expect(await told(0, id)).to.have.length(1);
-    await call(200, 'GET', `/api/channels/${scene.channelId}`);
+    await finishRemoval(fixture.worker, id);
+    expect(await countLeft(id)).to.deep.equal({ removals: 1 });
+    expect(await deletedEvents(0, id)).to.have.length(1);
+    await call(200, 'GET', `/api/channels/${fixture.channelId}`);
   });
 
-  it('the sweep takes up what a pass does not move on, and the last pass in its time', async () => {
-    const id = await makeChannel();
+  it('the sweep runs an interrupted removal, and the last pass when it is due', async () => {
+    const id = await newChannel();
     await call(204, 'DELETE', `/api/channels/${id}`);
-    expect(await overdueRemovals(scene.worker)).not.to.include(id);
-    await shift(id, 2_500);
-    expect(await overdueRemovals(scene.worker)).to.include(id);
-    await finishRemoval(scene.worker, id);
-    expect(await overdueRemovals(scene.worker)).not.to.include(id);
-    await shift(id, minuteMs);
-    expect(await overdueRemovals(scene.worker)).to.include(id);
-    await finishRemoval(scene.worker, id);
-    expect(await overdueRemovals(scene.worker)).not.to.include(id);
+    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
+    await age(id, 2_500);
+    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    await finishRemoval(fixture.worker, id);
+    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
+    await age(id, minuteMs);
+    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    await finishRemoval(fixture.worker, id);
+    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
   });
 
   describe('a server', () => {
-    const makeServer = async (): Promise<{ id: string; general: string }> => {
-      const { id, channels } = await call<{ id: string; channels: { id: string }[] }>(201, 'POST', '/api/servers', { name: 'x' });
-      return { id, general: channels[0]?.id as string };
-    };
     const leftOf = async (serverId: string): Promise<string[]> => {
-      const { db } = scene.api.platform;
+      const { db } = fixture.api.platform;
       const all = [db.servers, db.members, db.channels, db.messages, db.invites, db.bans, db.audit, db.commands, db.removals] as const;
       const counts = await Promise.all(
         all.map(
@@ -184,29 +161,29 @@ describe('finish-removal', () => {
       return counts.filter(([, count]) => count > 0).map(([name]) => name);
     };
 
-    it('is hidden at once; the passes take all that was in it', async () => {
-      const { id, general } = await makeServer();
+    it('is hidden at once and then removed with everything in it', async () => {
+      const { id, general } = await makeServer(fixture.api, fixture.person);
       const inside = await thread(general);
       await Promise.all([post(general), post(inside)]);
-      await call(201, 'POST', `/api/servers/${id}/invites`, {});
-      await scene.api.platform.db.bans.collection.insertOne({ _id: `${id}:x` as never, serverId: id });
+      await makeInvite(fixture.api, fixture.person, id);
+      await fixture.api.platform.db.bans.collection.insertOne({ _id: `${id}:x` as never, serverId: id });
       await call(204, 'DELETE', `/api/servers/${id}`);
       await call(404, 'GET', `/api/channels/${inside}`);
-      const members = await scene.api.platform.db.removals.findOne({ serverId: id, kind: 'members' }).lean();
-      expect([await finishRemoval(scene.worker, String(members?._id)), members?.userIds]).to.deep.equal([null, [scene.world.ownerId]]);
-      await finishRemoval(scene.worker, id);
-      await finishRemoval(scene.worker, id);
+      const members = await fixture.api.platform.db.removals.findOne({ serverId: id, kind: 'members' }).lean();
+      expect([await finishRemoval(fixture.worker, String(members?._id)), members?.userIds]).to.deep.equal([null, [fixture.seeded.ownerId]]);
+      await finishRemoval(fixture.worker, id);
+      await finishRemoval(fixture.worker, id);
       expect(await leftOf(id)).to.deep.equal(['channels', 'removals']);
-      await Promise.all([general, inside].map((channelId) => late(channelId, id)));
-      await shift(id, minuteMs);
-      expect(await finishRemoval(scene.worker, id)).to.equal(null);
+      await Promise.all([general, inside].map((channelId) => insertLate(channelId, id)));
+      await age(id, minuteMs);
+      expect(await finishRemoval(fixture.worker, id)).to.equal(null);
       expect(await leftOf(id)).to.deep.equal([]);
     });
 
-    it('handed over at the same moment, it stays', async () => {
-      const { id, general } = await makeServer();
-      const { servers } = scene.api.platform.db;
-      meet(servers, 'findOneAndDelete', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }).exec());
+    it('stays when it gets a new owner meanwhile', async () => {
+      const { id, general } = await makeServer(fixture.api, fixture.person);
+      const { servers } = fixture.api.platform.db;
+      beforeNextQuery(servers, 'findOneAndDelete', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }).exec());
       await call(404, 'DELETE', `/api/servers/${id}`);
       await call(200, 'GET', `/api/channels/${general}`);
       expect(await leftOf(id)).not.to.include('removals');

@@ -1,27 +1,14 @@
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
-import { relay } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
-import {
-  authorize,
-  type Bot,
-  type Caller,
-  giveRole,
-  join,
-  makeApplication,
-  makeBot,
-  makeMember,
-  makePeople,
-  makePerson,
-  makeRole,
-  makeServer,
-  type Place,
-  send,
-} from '../harness/factories.ts';
-import { until } from '../harness/scene.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
+import { authorize, giveRole, join, leave, makeBot, makePeople, makeRole, makeServer } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { recordEvents, startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
+import { send } from '../harness/requests.ts';
+import { newApplication, newBot, newMember, newPerson, useServer } from '../harness/use.ts';
 
 const names = [
   'MEMBER_ADD',
@@ -35,91 +22,76 @@ const names = [
   'SERVER_DELETE',
 ];
 
-describe('the events of servers, members and roles', () => {
-  let whole: Whole;
-  let owner: Caller;
-  let server: Place;
-  /** An opted-in bot and a person that are in the server, a bot that did not ask, and a person and a bot that are elsewhere. */
-  let bot: Ear;
-  let person: Ear;
-  let plain: Ear;
-  let stranger: Caller;
-  let strangerEar: Ear;
-  let comer: Bot;
-  let comerEar: Ear;
-  before(async () => {
-    whole = await startWhole();
-    owner = await makePerson(whole);
-    server = await makeServer(whole, owner);
-    const [asking, other] = [await makeBot(whole, owner, server.id), await makeBot(whole, owner, server.id)];
-    const member = await makeMember(whole, owner, server.id);
-    stranger = await makePerson(whole);
-    comer = await makeApplication(whole, owner);
-    [bot, person, plain, strangerEar, comerEar] = [
-      await listenAs(whole, asking.token, names),
-      await listenAs(whole, member.token),
-      await listenAs(whole, other.token),
-      await listenAs(whole, stranger.token),
-      await listenAs(whole, comer.token, names),
-    ];
-  });
-  after(async () => {
-    await Promise.all([bot, person, plain, strangerEar, comerEar].map((ear) => ear.client.close()));
-    await whole.close();
-  });
-
-  const all = (): Ear[] => [bot, person, plain, strangerEar, comerEar];
-  let marks = 0;
-  /** Waits until all that was owed has been heard: two changes of the name, as a batch tells of the server before its members, then a word to each outsider. */
-  const settle = async (): Promise<void> => {
+describe('Events: servers, members and roles', () => {
+  const {
+    api: parlance,
+    owner,
+    server,
+    stranger,
+    outsideBot,
+    ...members
+  } = useServer(
+    { listeningBot: newBot(), otherBot: newBot(), member: newMember(), stranger: newPerson(), outsideBot: newApplication() },
+    { start: startParlance },
+  );
+  /** An opted-in bot and a person in the server, a bot that did not opt in, and a person and a bot that are not in the server. */
+  const bot = useRecorder(parlance, members.listeningBot, names);
+  const person = useRecorder(parlance, members.member);
+  const optedOut = useRecorder(parlance, members.otherBot);
+  const strangerRecorder = useRecorder(parlance, stranger);
+  const outsideBotRecorder = useRecorder(parlance, outsideBot, names);
+  const all = [bot, person, optedOut, strangerRecorder, outsideBotRecorder];
+  let lastMark = 0;
+  /** Waits for pending events: changes the name twice, because a batch sends the server before its members, then sends a mark to each outsider. */
+  const waitForPending = async (): Promise<void> => {
     for (let n = 0; n < 2; n++) {
-      const name = `mark ${++marks}`;
-      await send(whole, 200, owner, 'PATCH', at(), { name });
-      await Promise.all([bot, person].map((ear) => ear.hears(({ d }) => d.name === name)));
+      const name = `mark ${++lastMark}`;
+      await send(parlance, 200, owner, 'PATCH', at(), { name });
+      await waitForAll([bot, person], ({ d }) => d.name === name);
     }
-    const id = `mark ${++marks}`;
-    for (const account of [stranger, comer])
-      await whole.worker.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
-    await Promise.all([strangerEar, comerEar].map((ear) => ear.hears(({ d }) => d.id === id)));
+    const id = `mark ${++lastMark}`;
+    for (const account of [stranger, outsideBot])
+      await parlance.worker.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
+    await waitForAll([strangerRecorder, outsideBotRecorder], ({ d }) => d.id === id);
   };
   const isMark = ({ t, d }: Dispatch): boolean => t !== 'SERVER_CREATE' && String(d.name ?? d.id).startsWith('mark');
-  const rolesNow = (): Promise<Role[]> => send(whole, 200, owner, 'GET', at('/roles'));
+  const rolesNow = (): Promise<Role[]> => send(parlance, 200, owner, 'GET', at('/roles'));
   /**
-   * Runs `act`, and answers what was heard of it: by the members, the bot and the person alike, by the bot that did not ask, and by those who are elsewhere.
-   * Roles that others shifted are left out: `role-positions.test.ts` looks at those.
+   * Runs `act` and returns the events that were received: by the members (the bot and the person alike), by the bot that did not opt in, and by the
+   * outsiders. Leaves out roles that others shifted, which `role-positions.test.ts` covers.
    */
-  const heardOf = async (act: () => Promise<unknown>): Promise<Record<'members' | 'plain' | 'stranger' | 'comer', unknown[]>> => {
-    await settle();
-    const stood = new Set((await rolesNow()).map(({ id }) => id));
-    const isShift = ({ t, d }: Dispatch): boolean => t === 'ROLE_UPDATE' && stood.has((d.role as Role).id);
-    const from = all().map((ear) => ear.heard.length);
+  const eventsDuring = async (act: () => Promise<unknown>): Promise<Record<'members' | keyof typeof nothing, unknown[]>> => {
+    await waitForPending();
+    const knownRoles = new Set((await rolesNow()).map(({ id }) => id));
+    const isShift = ({ t, d }: Dispatch): boolean => t === 'ROLE_UPDATE' && knownRoles.has((d.role as Role).id);
+    const from = all.map((recorder) => recorder.received.length);
     await act();
-    await settle();
-    const [bots = [], people, others = [], strangers = [], comers = []] = all().map((ear, n) =>
-      ear.heard
+    await waitForPending();
+    const [bots = [], people, others = [], strangers = [], outsideBots = []] = all.map((recorder, n) =>
+      recorder.received
         .slice(from[n])
         .flatMap((event) => (names.includes(event.t) && !isMark(event) && !isShift(event) ? [[event.t, event.d]] : [])),
     );
     expect(people).to.deep.equal(bots);
-    return { members: bots, plain: others, stranger: strangers, comer: comers };
+    return { members: bots, optedOut: others, stranger: strangers, outsideBot: outsideBots };
   };
   const at = (path = ''): string => `/api/servers/${server.id}${path}`;
-  const memberNow = (userId: string): Promise<Member> => send(whole, 200, owner, 'GET', at(`/members/${userId}`));
+  const memberNow = (userId: string): Promise<Member> => send(parlance, 200, owner, 'GET', at(`/members/${userId}`));
   const serverId = (): string => server.id;
-  const nothing = { plain: [], stranger: [], comer: [] };
+  const nothing = { optedOut: [], stranger: [], outsideBot: [] };
 
-  it('a role that is made, changed and deleted; a change of nothing tells nothing', async () => {
+  it('a role that is created, changed and deleted; a change without effect sends nothing', async () => {
     let made: Role | undefined;
     let changed: Role | undefined;
-    const heard = await heardOf(async () => {
-      made = await makeRole(whole, owner, server.id, { name: 'first', permissions: 3 });
-      await bot.hears(({ t, d }) => t === 'ROLE_CREATE' && (d.role as Role).id === made?.id);
-      changed = await send<Role>(whole, 200, owner, 'PATCH', at(`/roles/${made.id}`), { name: 'second', color: '#ABCDEF' });
-      await send(whole, 200, owner, 'PATCH', at(`/roles/${made.id}`), { name: 'second' });
-      await bot.hears(({ t, d }) => t === 'ROLE_UPDATE' && (d.role as Role).id === made?.id);
-      await send(whole, 204, owner, 'DELETE', at(`/roles/${made.id}`));
+    const received = await eventsDuring(async () => {
+      made = await makeRole(parlance, owner, server.id, { name: 'first', permissions: 3 });
+      await bot.waitFor(({ t, d }) => t === 'ROLE_CREATE' && (d.role as Role).id === made?.id);
+      changed = await send<Role>(parlance, 200, owner, 'PATCH', at(`/roles/${made.id}`), { name: 'second', color: '#ABCDEF' });
+      await send(parlance, 200, owner, 'PATCH', at(`/roles/${made.id}`), { name: 'second' });
+      await bot.waitFor(({ t, d }) => t === 'ROLE_UPDATE' && (d.role as Role).id === made?.id);
+      await send(parlance, 204, owner, 'DELETE', at(`/roles/${made.id}`));
     });
-    expect(heard).to.deep.equal({
+    expect(received).to.deep.equal({
       ...nothing,
       members: [
         ['ROLE_CREATE', { serverId: serverId(), role: made }],
@@ -129,36 +101,36 @@ describe('the events of servers, members and roles', () => {
     });
   });
 
-  it('a change of the server: the summary, to its members; several that wait are one', async () => {
-    const before = await whole.platform.db.servers.findOne({ _id: server.id }).lean();
-    const heard = await heardOf(async () => {
-      await send(whole, 200, owner, 'PATCH', at(), { name: 'x' });
-      await bot.hears(({ d }) => d.name === 'x');
+  it('a change of the server sends its summary to the members', async () => {
+    const before = await parlance.platform.db.servers.findOne({ _id: server.id }).lean();
+    const received = await eventsDuring(async () => {
+      await send(parlance, 200, owner, 'PATCH', at(), { name: 'x' });
+      await bot.waitFor(({ d }) => d.name === 'x');
     });
     const { _id: id, iconUrl, types, community, listed } = before ?? expect.fail();
-    expect(heard).to.deep.equal({ ...nothing, members: [['SERVER_UPDATE', { id, name: 'x', iconUrl, types, community, listed }]] });
+    expect(received).to.deep.equal({ ...nothing, members: [['SERVER_UPDATE', { id, name: 'x', iconUrl, types, community, listed }]] });
   });
 
-  it('a person joins, gets and loses a role, and leaves', async () => {
-    const role = await makeRole(whole, owner, server.id);
+  it('a person who joins, gets and loses a role, and leaves', async () => {
+    const role = await makeRole(parlance, owner, server.id);
     let joined: Server | undefined;
     let shown: Member | undefined;
     let member: Member | undefined;
-    const heard = await heardOf(async () => {
-      joined = await join(whole, owner, server.id, stranger);
+    const received = await eventsDuring(async () => {
+      joined = await join(parlance, owner, server.id, stranger);
       member = await memberNow(stranger.id);
-      await strangerEar.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === server.id);
-      await giveRole(whole, owner, server.id, stranger.id, role.id);
-      await giveRole(whole, owner, server.id, stranger.id, role.id);
+      await strangerRecorder.waitFor(({ t, d }) => t === 'SERVER_CREATE' && d.id === server.id);
+      await giveRole(parlance, owner, server.id, stranger.id, role.id);
+      await giveRole(parlance, owner, server.id, stranger.id, role.id);
       shown = await memberNow(stranger.id);
-      await strangerEar.hears(({ t, d }) => t === 'MEMBER_UPDATE' && (d.member as Member).roles.length === 1);
-      await send(whole, 204, owner, 'DELETE', at(`/members/${stranger.id}/roles/${role.id}`));
-      await strangerEar.hears(({ t, d }) => t === 'MEMBER_UPDATE' && (d.member as Member).roles.length === 0);
-      await send(whole, 204, stranger, 'DELETE', `/api/users/@me/servers/${server.id}`);
-      await strangerEar.hears(({ t, d }) => t === 'SERVER_DELETE' && d.id === server.id);
+      await strangerRecorder.waitFor(({ t, d }) => t === 'MEMBER_UPDATE' && (d.member as Member).roles.length === 1);
+      await send(parlance, 204, owner, 'DELETE', at(`/members/${stranger.id}/roles/${role.id}`));
+      await strangerRecorder.waitFor(({ t, d }) => t === 'MEMBER_UPDATE' && (d.member as Member).roles.length === 0);
+      await leave(parlance, stranger, server.id);
+      await strangerRecorder.waitFor(({ t, d }) => t === 'SERVER_DELETE' && d.id === server.id);
     });
     const updates = [shown, member].map((one) => ['MEMBER_UPDATE', { serverId: serverId(), member: one }]);
-    expect(heard).to.deep.equal({
+    expect(received).to.deep.equal({
       ...nothing,
       members: [
         ['MEMBER_ADD', { serverId: serverId(), member }],
@@ -169,82 +141,81 @@ describe('the events of servers, members and roles', () => {
     });
   });
 
-  it('a bot is added with its own role, kicked and banned: it hears of itself what is its own, and then nothing more', async () => {
-    const heard = await heardOf(async () => {
-      const { roleId } = await authorize(whole, owner, comer, server.id);
-      const added = await comerEar.hears(({ t }) => t === 'SERVER_CREATE');
+  it('a bot that is added with its role and kicked receives SERVER_CREATE, SERVER_DELETE and nothing more', async () => {
+    const received = await eventsDuring(async () => {
+      const { roleId } = await authorize(parlance, owner, outsideBot, server.id);
+      const added = await outsideBotRecorder.waitFor(({ t }) => t === 'SERVER_CREATE');
       expect(added.d).to.include({ id: server.id }).and.to.have.property('myRoles').that.deep.equals([roleId]);
-      await bot.hears(({ t, d }) => t === 'MEMBER_ADD' && (d.member as Member).user.id === comer.id);
-      await send(whole, 204, owner, 'DELETE', at(`/members/${comer.id}`));
-      await makeRole(whole, owner, server.id);
+      await bot.waitFor(({ t, d }) => t === 'MEMBER_ADD' && (d.member as Member).user.id === outsideBot.id);
+      await send(parlance, 204, owner, 'DELETE', at(`/members/${outsideBot.id}`));
+      await makeRole(parlance, owner, server.id);
     });
-    const [created, added, removed, dropped, later] = heard.members as [string, Record<string, unknown>][];
-    expect(heard.members).to.have.length(5);
+    const [created, added, removed, dropped, later] = received.members as [string, Record<string, unknown>][];
+    expect(received.members).to.have.length(5);
     const roleId = (created?.[1].role as Role | undefined)?.id;
     expect([created?.[0], later?.[0]]).to.deep.equal(['ROLE_CREATE', 'ROLE_CREATE']);
     expect([added?.[0], (added?.[1].member as Member | undefined)?.roles]).to.deep.equal(['MEMBER_ADD', [roleId]]);
-    expect(removed).to.deep.equal(['MEMBER_REMOVE', { serverId: serverId(), userId: comer.id }]);
+    expect(removed).to.deep.equal(['MEMBER_REMOVE', { serverId: serverId(), userId: outsideBot.id }]);
     expect(dropped).to.deep.equal(['ROLE_DELETE', { serverId: serverId(), roleId }]);
-    expect(heard.plain).to.deep.equal([]);
-    expect(heard.comer.map((one) => (one as [string])[0])).to.deep.equal(['SERVER_CREATE', 'SERVER_DELETE']);
+    expect(received.optedOut).to.deep.equal([]);
+    expect(received.outsideBot.map((one) => (one as [string])[0])).to.deep.equal(['SERVER_CREATE', 'SERVER_DELETE']);
   });
 
-  it('a server is made and deleted: who makes it hears that, and everybody who was in it that it is gone', async () => {
-    const place = await makeServer(whole, stranger);
-    const made = await strangerEar.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === place.id);
-    expect(made.d).to.deep.equal(Object.fromEntries(Object.entries(place).filter(([key]) => key !== 'general')));
-    await send(whole, 200, owner, 'PATCH', `/api/applications/${comer.applicationId}`, { public: true });
-    await authorize(whole, stranger, comer, place.id);
-    await comerEar.hears(({ t, d }) => t === 'SERVER_CREATE' && d.id === place.id);
-    const heard = await heardOf(async () => {
-      await send(whole, 204, stranger, 'DELETE', `/api/servers/${place.id}`);
-      for (const ear of [strangerEar, comerEar]) await ear.hears(({ t, d }) => t === 'SERVER_DELETE' && d.id === place.id);
+  it('a server that is created and deleted: its creator and all members receive it', async () => {
+    const other = await makeServer(parlance, stranger);
+    const made = await strangerRecorder.waitFor(({ t, d }) => t === 'SERVER_CREATE' && d.id === other.id);
+    expect(made.d).to.deep.equal(Object.fromEntries(Object.entries(other).filter(([key]) => key !== 'general')));
+    await send(parlance, 200, owner, 'PATCH', `/api/applications/${outsideBot.applicationId}`, { public: true });
+    await authorize(parlance, stranger, outsideBot, other.id);
+    await outsideBotRecorder.waitFor(({ t, d }) => t === 'SERVER_CREATE' && d.id === other.id);
+    const received = await eventsDuring(async () => {
+      await send(parlance, 204, stranger, 'DELETE', `/api/servers/${other.id}`);
+      await waitForAll([strangerRecorder, outsideBotRecorder], ({ t, d }) => t === 'SERVER_DELETE' && d.id === other.id);
     });
-    const gone = [['SERVER_DELETE', { id: place.id }]];
-    expect(heard).to.deep.equal({ ...nothing, members: [], stranger: gone, comer: gone });
+    const gone = [['SERVER_DELETE', { id: other.id }]];
+    expect(received).to.deep.equal({ ...nothing, members: [], stranger: gone, outsideBot: gone });
   });
 
-  it('20 join, get a role and leave at once while many drain: each event comes once, and joining before leaving', async () => {
-    const role = await makeRole(whole, owner, server.id);
-    const people = await makePeople(whole, 20);
-    const heard = await heardOf(async () => {
+  it('20 people join, get a role and leave in parallel with several relays: each event once, join before leave', async () => {
+    const role = await makeRole(parlance, owner, server.id);
+    const people = await makePeople(parlance, 20);
+    const received = await eventsDuring(async () => {
       await Promise.all([
         ...people.map(async (one) => {
-          await join(whole, owner, server.id, one);
-          await giveRole(whole, owner, server.id, one.id, role.id);
-          await send(whole, 204, one, 'DELETE', `/api/users/@me/servers/${server.id}`);
+          await join(parlance, owner, server.id, one);
+          await giveRole(parlance, owner, server.id, one.id, role.id);
+          await leave(parlance, one, server.id);
         }),
-        ...Array.from({ length: 10 }, () => relay(whole.worker, 'server', server.id).catch(() => undefined)),
+        ...Array.from({ length: 10 }, () => relayEvents(parlance.worker, 'server', server.id).catch(() => undefined)),
       ]);
     });
     for (const { id } of people) {
-      const about = (heard.members as [string, { userId?: string; member?: Member }][]).filter(
+      const about = (received.members as [string, { userId?: string; member?: Member }][]).filter(
         ([, d]) => (d.userId ?? d.member?.user.id) === id,
       );
       expect(about.map(([name]) => name).join(' ')).to.match(/^(MEMBER_ADD )?(MEMBER_UPDATE )?MEMBER_REMOVE$/);
     }
-    const { servers } = whole.platform.db;
-    await until(async () => !(await servers.findOne({ _id: server.id }).lean())?.obAt, 'nothing is pending');
+    await waitUntil(async () => !(await parlance.platform.db.servers.findOne({ _id: server.id }).lean())?.outboxAt, 'nothing is pending');
   });
 
-  it('a bot that was cut off hears at its resume what it missed, and of a server that it left only that', async () => {
-    const late = await makeBot(whole, owner, server.id);
-    const way = { gatewayUrl: whole.gatewayUrl };
-    const ear = await listenAs(way, late.token, names, true);
-    await settle();
-    ear.client.cut();
-    const role = await makeRole(whole, owner, server.id);
+  it('a bot that resumes receives what it missed, and of a server that it left only SERVER_DELETE', async () => {
+    const late = await makeBot(parlance, owner, server.id);
+    const address = { gatewayUrl: parlance.gatewayUrl };
+    const recorder = await recordEvents(address, late.token, names, true);
+    await waitForPending();
+    recorder.client.cut();
+    const role = await makeRole(parlance, owner, server.id);
     const isOf = ({ t, d }: Dispatch, id: string): boolean => t === 'ROLE_CREATE' && (d.role as Role).id === id;
-    await ear.hears((event) => isOf(event, role.id));
-    way.gatewayUrl = `ws://127.0.0.1:${await freePort()}`;
-    ear.client.cut();
-    const unseen = await makeRole(whole, owner, server.id);
-    await settle();
-    await send(whole, 204, owner, 'DELETE', at(`/members/${late.id}`));
-    await settle();
-    way.gatewayUrl = whole.gatewayUrl;
-    await ear.hears(({ t, d }) => t === 'SERVER_DELETE' && d.id === server.id);
-    expect([role, unseen].map(({ id }) => ear.heard.filter((event) => isOf(event, id)).length)).to.deep.equal([1, 0]);
-    await ear.client.close();
+    await recorder.waitFor((event) => isOf(event, role.id));
+    address.gatewayUrl = `ws://127.0.0.1:${await freePort()}`;
+    recorder.client.cut();
+    const unseen = await makeRole(parlance, owner, server.id);
+    await waitForPending();
+    await send(parlance, 204, owner, 'DELETE', at(`/members/${late.id}`));
+    await waitForPending();
+    address.gatewayUrl = parlance.gatewayUrl;
+    await recorder.waitFor(({ t, d }) => t === 'SERVER_DELETE' && d.id === server.id);
+    expect([role, unseen].map(({ id }) => recorder.received.filter((event) => isOf(event, id)).length)).to.deep.equal([1, 0]);
+    await recorder.client.close();
   });
 });

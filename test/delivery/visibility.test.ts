@@ -1,83 +1,66 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Role } from '../../lib/contract/server.ts';
-import { relay } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { Client } from '../gateway/client.ts';
-import {
-  type Caller,
-  giveRole,
-  makeBot,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeRole,
-  makeServer,
-  type Place,
-  send,
-  setOverwrite,
-} from '../harness/factories.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
+import { giveRole, makeChannel, makeMember, makeRole, makeServer, setOverwrite } from '../harness/factories.ts';
+import { startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
+import { send } from '../harness/requests.ts';
+import { newBot, newMember, newRole, useServer } from '../harness/use.ts';
 
 const view = 1;
 const admin = 1 << 12;
 const names = ['CHANNEL_CREATE', 'CHANNEL_UPDATE', 'CHANNEL_DELETE'];
 
-describe('channels that become visible or hidden', function () {
-  this.timeout(180_000); // each step is heard to its end by five sessions
-  let whole: Whole;
-  let owner: Caller;
-  let server: Place;
-  /** A bot and a person with the role, and a bot and a person without; the owner. */
-  let role: Role;
-  let ears: Record<'roleBot' | 'rolePerson' | 'bot' | 'person' | 'boss', Ear>;
-  let holder: Caller;
-  let bystander: Caller;
+describe('Events: channels that become visible or hidden', function () {
+  this.timeout(180_000); // each step waits for five sessions
+  const {
+    api: parlance,
+    owner,
+    server,
+    role,
+    holder,
+    bystander,
+    ...bots
+  } = useServer(
+    { role: newRole(), roleBot: newBot(), bot: newBot(), holder: newMember(), bystander: newMember() },
+    { start: startParlance },
+  );
   before(async () => {
-    whole = await startWhole();
-    owner = await makePerson(whole);
-    server = await makeServer(whole, owner);
-    role = await makeRole(whole, owner, server.id);
-    const [one, other] = [await makeBot(whole, owner, server.id), await makeBot(whole, owner, server.id)];
-    [holder, bystander] = [await makeMember(whole, owner, server.id), await makeMember(whole, owner, server.id)];
-    for (const { id } of [one, holder]) await giveRole(whole, owner, server.id, id, role.id);
-    ears = {
-      roleBot: await listenAs(whole, one.token, names),
-      rolePerson: await listenAs(whole, holder.token),
-      bot: await listenAs(whole, other.token, names),
-      person: await listenAs(whole, bystander.token),
-      boss: await listenAs(whole, owner.token),
-    };
+    for (const { id } of [bots.roleBot, holder]) await giveRole(parlance, owner, server.id, id, role.id);
   });
-  after(async () => {
-    await Promise.all(Object.values(ears).map((ear) => ear.client.close()));
-    await whole.close();
-  });
+  /** A bot and a person with the role, a bot and a person without it, and the owner. */
+  const recorders = {
+    roleBot: useRecorder(parlance, bots.roleBot, names),
+    rolePerson: useRecorder(parlance, holder),
+    bot: useRecorder(parlance, bots.bot, names),
+    person: useRecorder(parlance, bystander),
+    owner: useRecorder(parlance, owner),
+  };
 
   const at = (path: string): string => `/api/servers/${server.id}${path}`;
   const patchRole = (id: string, permissions: number): Promise<Role> =>
-    send(whole, 200, owner, 'PATCH', at(`/roles/${id}`), { permissions });
-  /** Waits until all have heard of a fresh channel that everybody sees: what was owed before has been told then, in the second round at the latest. */
-  const settle = async (): Promise<void> => {
+    send(parlance, 200, owner, 'PATCH', at(`/roles/${id}`), { permissions });
+  /** Creates a visible channel and waits until everyone has received it, twice. Events that were pending before have arrived then. */
+  const waitForPending = async (): Promise<void> => {
     for (let n = 0; n < 2; n++) {
-      const { id } = await makeChannel(whole, owner, server.id);
-      await setOverwrite(whole, owner, id, server.id, view, 0);
-      await Promise.all(
-        Object.values(ears).map((ear) => ear.hears(({ d }) => d.id === id && (d.overwrites as unknown[] | undefined)?.length === 1)),
-      );
+      const { id } = await makeChannel(parlance, owner, server.id);
+      await setOverwrite(parlance, owner, id, server.id, view, 0);
+      await waitForAll(Object.values(recorders), ({ d }) => d.id === id && (d.overwrites as unknown[] | undefined)?.length === 1);
     }
   };
-  /** What each heard of these channels while `act` ran: `+` for CHANNEL_CREATE, `-` for CHANNEL_DELETE, `~` for CHANNEL_UPDATE. */
-  const heardOf = async (channels: readonly Channel[], act: () => Promise<unknown>): Promise<Record<string, string>> => {
-    await settle();
-    const from = Object.entries(ears).map(([, ear]) => ear.heard.length);
+  /** Runs `act` and returns the events of these channels that each received: `+` for CHANNEL_CREATE, `-` for CHANNEL_DELETE, `~` for CHANNEL_UPDATE. */
+  const eventsDuring = async (channels: readonly Channel[], act: () => Promise<unknown>): Promise<Record<string, string>> => {
+    await waitForPending();
+    const from = Object.entries(recorders).map(([, recorder]) => recorder.received.length);
     await act();
-    await settle();
+    await waitForPending();
     const signs: Record<string, string> = { CHANNEL_CREATE: '+', CHANNEL_DELETE: '-', CHANNEL_UPDATE: '~' };
     return Object.fromEntries(
-      Object.entries(ears).map(([name, ear], n) => [
+      Object.entries(recorders).map(([name, recorder], n) => [
         name,
-        ear.heard
+        recorder.received
           .slice(from[n])
           .filter(({ t, d }) => t in signs && channels.some(({ id }) => id === d.id))
           .map(({ t, d }) => `${signs[t]}${channels.findIndex(({ id }) => id === d.id)}`)
@@ -86,110 +69,116 @@ describe('channels that become visible or hidden', function () {
       ]),
     );
   };
-  const all = (what: string) => ({ roleBot: what, rolePerson: what, bot: what, person: what, boss: what });
+  const all = (what: string) => ({ roleBot: what, rolePerson: what, bot: what, person: what, owner: what });
 
-  it('an overwrite hides it from everyone, shows it to a role, then to one person, and is taken away', async () => {
-    const channel = await makeChannel(whole, owner, server.id);
-    const heard = (act: () => Promise<unknown>) => heardOf([channel], act);
-    expect(await heard(() => setOverwrite(whole, owner, channel.id, server.id, 0, view))).to.deep.equal({ ...all('-0'), boss: '~0' });
-    expect(await heard(() => setOverwrite(whole, owner, channel.id, role.id, view, 0))).to.deep.equal({
+  it('overwrites that hide a channel from everyone, show it to a role, then to one person, and are removed', async () => {
+    const channel = await makeChannel(parlance, owner, server.id);
+    const received = (act: () => Promise<unknown>) => eventsDuring([channel], act);
+    expect(await received(() => setOverwrite(parlance, owner, channel.id, server.id, 0, view))).to.deep.equal({
+      ...all('-0'),
+      owner: '~0',
+    });
+    expect(await received(() => setOverwrite(parlance, owner, channel.id, role.id, view, 0))).to.deep.equal({
       ...all(''),
       roleBot: '+0',
       rolePerson: '+0',
-      boss: '~0',
+      owner: '~0',
     });
-    expect(await heard(() => setOverwrite(whole, owner, channel.id, bystander.id, view, 0))).to.deep.equal({
+    expect(await received(() => setOverwrite(parlance, owner, channel.id, bystander.id, view, 0))).to.deep.equal({
       ...all('~0'),
       bot: '',
       person: '+0',
     });
     const path = `/api/channels/${channel.id}/overwrites/${server.id}`;
-    expect(await heard(() => send(whole, 204, owner, 'DELETE', path))).to.deep.equal({ ...all('~0'), bot: '+0' });
+    expect(await received(() => send(parlance, 204, owner, 'DELETE', path))).to.deep.equal({ ...all('~0'), bot: '+0' });
   });
 
-  it('what is told is the channel as it is now, and that one is gone', async () => {
-    const channel = await makeChannel(whole, owner, server.id);
-    await settle();
-    await setOverwrite(whole, owner, channel.id, server.id, 0, view);
-    for (const ear of [ears.bot, ears.person]) {
-      const { d } = await ear.hears(({ t, d: gone }) => t === 'CHANNEL_DELETE' && gone.id === channel.id);
+  it('CHANNEL_CREATE has the current channel, CHANNEL_DELETE its id and server', async () => {
+    const channel = await makeChannel(parlance, owner, server.id);
+    await waitForPending();
+    await setOverwrite(parlance, owner, channel.id, server.id, 0, view);
+    for (const recorder of [recorders.bot, recorders.person]) {
+      const { d } = await recorder.waitFor(({ t, d: gone }) => t === 'CHANNEL_DELETE' && gone.id === channel.id);
       expect(d).to.deep.equal({ id: channel.id, serverId: server.id });
     }
-    const count = [ears.bot, ears.person].map((ear) => ear.heard.length);
-    const shown = await setOverwrite(whole, owner, channel.id, server.id, view, 0);
-    for (const [n, ear] of [ears.bot, ears.person].entries()) {
-      await ear.hears(
-        (event) => ear.heard.indexOf(event) >= (count[n] as number) && event.t === 'CHANNEL_CREATE' && event.d.id === channel.id,
+    const count = [recorders.bot, recorders.person].map((recorder) => recorder.received.length);
+    const shown = await setOverwrite(parlance, owner, channel.id, server.id, view, 0);
+    for (const [n, recorder] of [recorders.bot, recorders.person].entries()) {
+      await recorder.waitFor(
+        (event) => recorder.received.indexOf(event) >= (count[n] as number) && event.t === 'CHANNEL_CREATE' && event.d.id === channel.id,
       );
-      const found = ear.heard.findLast(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === channel.id);
+      const found = recorder.received.findLast(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === channel.id);
       expect(found?.d).to.deep.equal(shown);
     }
   });
 
-  it('a role that may view, everything or nothing, and goes: its holders gain and lose each channel, and nobody else does', async () => {
-    const [open, shut, forRole] = [
-      await makeChannel(whole, owner, server.id),
-      await makeChannel(whole, owner, server.id),
-      await makeChannel(whole, owner, server.id),
+  it('changes of a role’s permissions show and hide channels for its holders only', async () => {
+    const [open, hidden, forRole] = [
+      await makeChannel(parlance, owner, server.id),
+      await makeChannel(parlance, owner, server.id),
+      await makeChannel(parlance, owner, server.id),
     ];
-    await setOverwrite(whole, owner, shut.id, server.id, 0, view);
+    await setOverwrite(parlance, owner, hidden.id, server.id, 0, view);
     await patchRole(server.id, 0b1110);
-    await setOverwrite(whole, owner, forRole.id, role.id, view, 0);
-    const heard = (act: () => Promise<unknown>) => heardOf([open, shut, forRole], act);
+    await setOverwrite(parlance, owner, forRole.id, role.id, view, 0);
+    const received = (act: () => Promise<unknown>) => eventsDuring([open, hidden, forRole], act);
     const holders = (what: string) => ({ ...all(''), roleBot: what, rolePerson: what });
-    expect(await heard(() => patchRole(role.id, view))).to.deep.equal(holders('+0'));
-    expect(await heard(() => patchRole(role.id, admin))).to.deep.equal(holders('+1'));
-    expect(await heard(() => patchRole(role.id, view | 2))).to.deep.equal(holders('-1'));
-    expect(await heard(() => send(whole, 204, owner, 'DELETE', at(`/members/${holder.id}/roles/${role.id}`)))).to.deep.equal({
+    expect(await received(() => patchRole(role.id, view))).to.deep.equal(holders('+0'));
+    expect(await received(() => patchRole(role.id, admin))).to.deep.equal(holders('+1'));
+    expect(await received(() => patchRole(role.id, view | 2))).to.deep.equal(holders('-1'));
+    expect(await received(() => send(parlance, 204, owner, 'DELETE', at(`/members/${holder.id}/roles/${role.id}`)))).to.deep.equal({
       ...all(''),
       rolePerson: '-0 -2',
     });
-    expect(await heard(() => giveRole(whole, owner, server.id, holder.id, role.id))).to.deep.equal({ ...all(''), rolePerson: '+0 +2' });
-    expect(await heard(() => send(whole, 204, owner, 'DELETE', at(`/roles/${role.id}`)))).to.deep.equal({
-      ...holders('-0 -2'),
-      boss: '~2',
+    expect(await received(() => giveRole(parlance, owner, server.id, holder.id, role.id))).to.deep.equal({
+      ...all(''),
+      rolePerson: '+0 +2',
     });
-    expect(await heard(() => patchRole(server.id, 0b1111))).to.deep.equal({ ...all('+0 +2'), boss: '' });
-    const { members, removals } = whole.platform.db;
+    expect(await received(() => send(parlance, 204, owner, 'DELETE', at(`/roles/${role.id}`)))).to.deep.equal({
+      ...holders('-0 -2'),
+      owner: '~2',
+    });
+    expect(await received(() => patchRole(server.id, 0b1111))).to.deep.equal({ ...all('+0 +2'), owner: '' });
+    const { members, removals } = parlance.platform.db;
     expect(await members.countDocuments({ roles: role.id })).to.equal(2);
     await removals.updateOne({ _id: role.id }, { $set: { at: new Date(0) } });
-    await finishRemoval(whole.worker, role.id);
+    await finishRemoval(parlance.worker, role.id);
     expect([await members.countDocuments({ roles: role.id }), await removals.countDocuments({ _id: role.id })]).to.deep.equal([0, 0]);
   });
 
-  it('changes of a role, of overwrites and of an owner’s roles that wait together end in what is so now', async () => {
-    const channel = await makeChannel(whole, owner, server.id);
-    const fresh = await makeRole(whole, owner, server.id);
-    await giveRole(whole, owner, server.id, holder.id, fresh.id);
-    const heard = await heardOf([channel], async () => {
+  it('parallel changes of a role and an overwrite end in the current visibility', async () => {
+    const channel = await makeChannel(parlance, owner, server.id);
+    const addedRole = await makeRole(parlance, owner, server.id);
+    await giveRole(parlance, owner, server.id, holder.id, addedRole.id);
+    const received = await eventsDuring([channel], async () => {
       await Promise.all([
-        setOverwrite(whole, owner, channel.id, server.id, 0, view),
-        patchRole(fresh.id, admin),
-        ...Array.from({ length: 5 }, () => relay(whole.worker, 'server', server.id).catch(() => undefined)),
+        setOverwrite(parlance, owner, channel.id, server.id, 0, view),
+        patchRole(addedRole.id, admin),
+        ...Array.from({ length: 5 }, () => relayEvents(parlance.worker, 'server', server.id).catch(() => undefined)),
       ]);
     });
-    expect([heard.bot, heard.person]).to.deep.equal(['-0', '-0']);
-    expect(heard.rolePerson).to.match(/^(~0|\+0 -0|\+0 -0 ~0)$/);
-    const last = ears.rolePerson.heard.findLast(({ t, d }) => names.includes(t) && d.id === channel.id);
+    expect([received.bot, received.person]).to.deep.equal(['-0', '-0']);
+    expect(received.rolePerson).to.match(/^(~0|\+0 -0|\+0 -0 ~0)$/);
+    const last = recorders.rolePerson.received.findLast(({ t, d }) => names.includes(t) && d.id === channel.id);
     expect(last?.t).to.not.equal('CHANNEL_DELETE');
   });
 
-  it('a server handed over: who had it loses what is hidden, who has it gains it', async () => {
-    const channel = await makeChannel(whole, owner, server.id);
-    await setOverwrite(whole, owner, channel.id, server.id, 0, view);
-    const heard = await heardOf([channel], async () => {
-      await send(whole, 200, owner, 'PATCH', at(''), { ownerId: bystander.id });
-      await ears.person.hears(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === channel.id);
-      await ears.boss.hears(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === channel.id);
-      await send(whole, 200, bystander, 'PATCH', at(''), { ownerId: owner.id });
+  it('a new owner gains hidden channels, and the old owner loses them', async () => {
+    const channel = await makeChannel(parlance, owner, server.id);
+    await setOverwrite(parlance, owner, channel.id, server.id, 0, view);
+    const received = await eventsDuring([channel], async () => {
+      await send(parlance, 200, owner, 'PATCH', at(''), { ownerId: bystander.id });
+      await recorders.person.waitFor(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === channel.id);
+      await recorders.owner.waitFor(({ t, d }) => t === 'CHANNEL_DELETE' && d.id === channel.id);
+      await send(parlance, 200, bystander, 'PATCH', at(''), { ownerId: owner.id });
     });
-    expect(heard).to.deep.equal({ ...all(''), boss: '+0 -0', person: '+0 -0' });
+    expect(received).to.deep.equal({ ...all(''), owner: '+0 -0', person: '+0 -0' });
   });
 
-  it('who was away while a role hid channels is told of those that they lost, and of none that they still view', async () => {
-    const place = await makeServer(whole, owner);
-    const people = [owner, await makeMember(whole, owner, place.id, view), await makeMember(whole, owner, place.id)];
-    const port = Number(new URL(whole.gatewayUrl).port);
+  it('a session that resumes receives CHANNEL_DELETE only for channels that it can no longer view', async () => {
+    const other = await makeServer(parlance, owner);
+    const people = [owner, await makeMember(parlance, owner, other.id, view), await makeMember(parlance, owner, other.id)];
+    const port = Number(new URL(parlance.gatewayUrl).port);
     const sessions = await Promise.all(
       people.map(async ({ token }) => {
         const client = new Client(port);
@@ -198,8 +187,8 @@ describe('channels that become visible or hidden', function () {
         return { token, id: d.sessionId, s };
       }),
     );
-    await send(whole, 200, owner, 'PATCH', `/api/servers/${place.id}/roles/${place.id}`, { permissions: 0 });
-    await relay(whole.worker, 'server', place.id);
+    await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
+    await relayEvents(parlance.worker, 'server', other.id);
     const lost = sessions.map(async ({ token, id, s }) => {
       const client = new Client(port);
       await client.resume(token, id, s);
@@ -207,6 +196,6 @@ describe('channels that become visible or hidden', function () {
       client.ws.terminate();
       return client.frames.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' ? [d.id] : []));
     });
-    expect(await Promise.all(lost)).to.deep.equal([[], [], [place.general]]);
+    expect(await Promise.all(lost)).to.deep.equal([[], [], [other.general]]);
   });
 });

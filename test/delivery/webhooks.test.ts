@@ -4,106 +4,97 @@ import type { Message } from '../../lib/contract/message.ts';
 import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
-import { page, sendPage } from '../harness/previews.ts';
-import { until } from '../harness/scene.ts';
-import { type Site, startSite } from '../harness/site.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { makeChannel, makeServer, setOverwrite } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { startParlance, useRecorder } from '../harness/parlance.ts';
+import { send } from '../harness/requests.ts';
+import { page, sendPage, startSite } from '../harness/site.ts';
+import { newBot, use, useServer } from '../harness/use.ts';
 
-describe('webhooks, through all roles', () => {
-  let site: Site;
-  let whole: Whole;
-  let world: World;
-  let ears: { bot: Ear; hidden: Ear; person: Ear };
-  let channelId: string;
-  let as: string;
-
-  before(async () => {
-    site = await startSite((_request, response) => sendPage(response, page('A page')));
-    whole = await startWhole({ OUTBOUND_ALLOW: site.pair });
-    world = await makeWorld(whole.platform, { bots: 2, channels: 2 });
-    channelId = world.channelIds[0] as string;
-    as = `Bearer ${world.ownerToken}`;
-    const [bot, hidden] = await Promise.all(
-      world.bots.map(({ token }) => listenAs(whole, `Bot ${token}`, ['MESSAGE_UPDATE', 'MESSAGE_DELETE'])),
-    );
-    ears = { bot: bot as Ear, hidden: hidden as Ear, person: await listenAs(whole, world.ownerToken) };
-    const body = { allow: 0, deny: permissionBits['View Channel'] };
-    await call(200, 'PUT', `/api/channels/${channelId}/overwrites/${world.bots[1]?.id}`, body);
-  });
-  after(async () => {
-    await Promise.all(Object.values(ears).map(({ client }) => client.close()));
-    await whole.close();
-    await site.close();
-  });
-
-  const call = async <T = void>(status: number, method: string, path: string, body?: unknown, by: string | undefined = as): Promise<T> => {
-    const answer = await whole.call<T>(method, path, { as: by, body });
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
-    return answer.body;
+describe('Webhooks: events', () => {
+  const site = use(() => startSite((_request, response) => sendPage(response, page('A page'))));
+  const {
+    api: parlance,
+    owner,
+    server,
+    bot,
+    hiddenBot,
+  } = useServer({ bot: newBot(), hiddenBot: newBot() }, { start: () => startParlance({ OUTBOUND_ALLOW: site.pair }) });
+  const events = ['MESSAGE_UPDATE', 'MESSAGE_DELETE'];
+  const recorders = {
+    bot: useRecorder(parlance, bot, events),
+    hidden: useRecorder(parlance, hiddenBot, events),
+    person: useRecorder(parlance, owner),
   };
-  const make = (channel = channelId): Promise<NewWebhook> => call(201, 'POST', `/api/channels/${channel}/webhooks`, { name: 'Builds' });
-  const say = ({ id, token }: NewWebhook, content: string): Promise<Message> =>
-    call(201, 'POST', `/api/webhooks/${id}/${token}`, { content }, '');
+  before(() => setOverwrite(parlance, owner, server.general, hiddenBot.id, 0, permissionBits['View Channel']));
+
+  const makeWebhook = (channelId = server.general): Promise<NewWebhook> =>
+    send(parlance, 201, owner, 'POST', `/api/channels/${channelId}/webhooks`, { name: 'Builds' });
+  const pathOf = ({ id, token }: NewWebhook): string => `/api/webhooks/${id}/${token}`;
+  const postAs = (webhook: NewWebhook, content: string): Promise<Message> =>
+    send(parlance, 201, null, 'POST', pathOf(webhook), { content });
   const about = (id: string, name: string) => (event: Dispatch) => event.t === name && event.d.id === id;
 
-  it('MESSAGE_CREATE with the server reaches who can view the channel, in the order of posts, and nobody else', async () => {
-    const webhook = await make();
+  it('MESSAGE_CREATE reaches only those who can view the channel, in the order of posts', async () => {
+    const webhook = await makeWebhook();
     const posted = [];
-    for (const content of ['one', 'two', 'three']) posted.push(await say(webhook, content));
-    const elsewhere = await say(await make(world.channelIds[1]), 'elsewhere');
-    for (const ear of [ears.bot, ears.person]) {
+    for (const content of ['one', 'two', 'three']) posted.push(await postAs(webhook, content));
+    const elsewhere = await postAs(await makeWebhook((await makeChannel(parlance, owner, server.id)).id), 'elsewhere');
+    for (const recorder of [recorders.bot, recorders.person]) {
       for (const message of posted)
-        expect((await ear.hears(about(message.id, 'MESSAGE_CREATE'))).d).to.deep.equal({ ...message, serverId: world.serverId });
-      const heard = ear.heard.flatMap(({ t, d }) => (t === 'MESSAGE_CREATE' && d.channelId === channelId ? [d.id] : []));
-      expect(heard).to.deep.equal(posted.map(({ id }) => id));
+        expect((await recorder.waitFor(about(message.id, 'MESSAGE_CREATE'))).d).to.deep.equal({ ...message, serverId: server.id });
+      const received = recorder.received.flatMap(({ t, d }) => (t === 'MESSAGE_CREATE' && d.channelId === server.general ? [d.id] : []));
+      expect(received).to.deep.equal(posted.map(({ id }) => id));
     }
-    await ears.hidden.hears(about(elsewhere.id, 'MESSAGE_CREATE'));
-    expect(ears.hidden.heard.filter(({ d }) => d.channelId === channelId)).to.deep.equal([]);
+    await recorders.hidden.waitFor(about(elsewhere.id, 'MESSAGE_CREATE'));
+    expect(recorders.hidden.received.filter(({ d }) => d.channelId === server.general)).to.deep.equal([]);
   });
 
-  it('links get previews, as those of others', async () => {
-    const { id } = await say(await make(), `see ${site.url}/page`);
-    const { d } = await ears.bot.hears(about(id, 'MESSAGE_UPDATE'));
+  it('links in posts get previews', async () => {
+    const { id } = await postAs(await makeWebhook(), `see ${site.url}/page`);
+    const { d } = await recorders.bot.waitFor(about(id, 'MESSAGE_UPDATE'));
     expect(d).to.deep.include({ embeds: [{ url: `${site.url}/page`, title: 'A page' }], editedAt: null });
     expect(d.author).to.include({ username: 'Builds', tag: 'bot' });
   });
 
-  it('a message deleted by a moderator is a MESSAGE_DELETE', async () => {
-    const { id } = await say(await make(), 'x');
-    await call(204, 'DELETE', `/api/channels/${channelId}/messages/${id}`);
-    expect((await ears.bot.hears(about(id, 'MESSAGE_DELETE'))).d).to.deep.equal({ id, channelId, serverId: world.serverId });
+  it('deleting a post sends MESSAGE_DELETE', async () => {
+    const { id } = await postAs(await makeWebhook(), 'x');
+    await send(parlance, 204, owner, 'DELETE', `/api/channels/${server.general}/messages/${id}`);
+    expect((await recorders.bot.waitFor(about(id, 'MESSAGE_DELETE'))).d).to.deep.equal({
+      id,
+      channelId: server.general,
+      serverId: server.id,
+    });
   });
 
-  describe('when what they stand in goes', () => {
-    const left = (channel: string): Promise<number> => whole.platform.db.webhooks.countDocuments({ channelId: channel });
-    /** Makes the last pass of a deletion, which comes after a minute. */
+  describe('when their channel or server is deleted', () => {
+    const countLeft = (channel: string): Promise<number> => parlance.platform.db.webhooks.countDocuments({ channelId: channel });
+    /** Runs the last pass of a deletion, which normally runs after a minute. */
     const lastPass = async (removalId: string): Promise<void> => {
-      await whole.platform.db.removals.updateOne({ _id: removalId }, { $set: { at: new Date(0) } });
-      await finishRemoval(whole.worker, removalId);
+      await parlance.platform.db.removals.updateOne({ _id: removalId }, { $set: { at: new Date(0) } });
+      await finishRemoval(parlance.worker, removalId);
     };
 
-    it('a channel takes its webhooks along, and one that was being made at that moment', async () => {
-      const { id } = await call<{ id: string }>(201, 'POST', `/api/servers/${world.serverId}/channels`, { name: 'x', kind: 'text' });
-      const webhook = await make(id);
-      const other = await make();
-      const like = await whole.platform.db.webhooks.findOne({ _id: webhook.id }).lean();
-      await call(204, 'DELETE', `/api/channels/${id}`);
-      await call(404, 'POST', `/api/webhooks/${webhook.id}/${webhook.token}`, { content: 'x' }, '');
-      await until(async () => (await left(id)) === 0, 'the first pass');
-      await whole.platform.db.webhooks.collection.insertOne({ ...like, _id: whole.platform.ids.next() } as never);
+    it('deleting a channel removes its webhooks, including one that is created meanwhile', async () => {
+      const { id } = await makeChannel(parlance, owner, server.id);
+      const webhook = await makeWebhook(id);
+      const other = await makeWebhook();
+      const like = await parlance.platform.db.webhooks.findOne({ _id: webhook.id }).lean();
+      await send(parlance, 204, owner, 'DELETE', `/api/channels/${id}`);
+      await send(parlance, 404, null, 'POST', pathOf(webhook), { content: 'x' });
+      await waitUntil(async () => (await countLeft(id)) === 0, 'the first pass');
+      await parlance.platform.db.webhooks.collection.insertOne({ ...like, _id: parlance.platform.ids.next() } as never);
       await lastPass(id);
-      await until(async () => (await left(id)) === 0, 'the last pass');
-      await call(200, 'GET', `/api/webhooks/${other.id}`);
+      await waitUntil(async () => (await countLeft(id)) === 0, 'the last pass');
+      await send(parlance, 200, owner, 'GET', `/api/webhooks/${other.id}`);
     });
 
-    it('a server takes all of them', async () => {
-      const server = await call<{ id: string; channels: { id: string }[] }>(201, 'POST', '/api/servers', { name: 'x' });
-      const general = server.channels[0]?.id as string;
-      const webhook = await make(general);
-      await call(204, 'DELETE', `/api/servers/${server.id}`);
-      await call(404, 'POST', `/api/webhooks/${webhook.id}/${webhook.token}`, { content: 'x' }, '');
-      await until(async () => (await left(general)) === 0, 'the first pass');
+    it('deleting a server removes its webhooks', async () => {
+      const { id, general } = await makeServer(parlance, owner);
+      const webhook = await makeWebhook(general);
+      await send(parlance, 204, owner, 'DELETE', `/api/servers/${id}`);
+      await send(parlance, 404, null, 'POST', pathOf(webhook), { content: 'x' });
+      await waitUntil(async () => (await countLeft(general)) === 0, 'the first pass');
     });
   });
 });

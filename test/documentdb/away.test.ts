@@ -4,12 +4,12 @@ import { PostgresConnection } from '../../apps/local/documentdb/postgres/connect
 import { startWireGateway } from '../../apps/local/documentdb/server.ts';
 import { atOnce, type Doc, openDatabase, refusal } from './database.ts';
 
-/** What a driver makes of 91: the first refusal as it is, the others by the pool it clears. */
-const refusedAs = [91, 'MongoNetworkError', 'MongoPoolClearedError', 'PoolClearedOnNetworkError'];
+/** What a driver reports for code 91: the code itself, or the errors of the connection pool that it then clears. */
+const unavailableErrors = [91, 'MongoNetworkError', 'MongoPoolClearedError', 'PoolClearedOnNetworkError'];
 const codeOf = (error: Error & { code?: unknown }) => error.code ?? error.name;
 
 describe('the gateway without Postgres', () => {
-  it('answers within a second with 91, and serves again by itself when Postgres is back', async () => {
+  it('answers with code 91 while Postgres is down, and works again after its restart', async () => {
     const database = await openDatabase({ supervise: false, durable: true });
     try {
       const c = database.fresh();
@@ -17,7 +17,7 @@ describe('the gateway without Postgres', () => {
       const { postgres } = database.stores.processes;
       if (!postgres) throw new Error('no postgres');
       process.kill(postgres, 'SIGKILL');
-      // The server's processes outlive its head for a moment, and what they acknowledge counts.
+      // The server's child processes run on for a moment, and the writes that they acknowledge are valid.
       while ((await c.updateOne({ _id: 1 }, { $set: { b: 1 } }).catch(() => undefined)) !== undefined);
       const started = Date.now();
       const refusals = await Promise.all([
@@ -26,7 +26,7 @@ describe('the gateway without Postgres', () => {
         refusal(c.updateOne({ _id: 1 }, { $set: { a: 1 } })),
       ]);
       expect(Date.now() - started).to.be.lessThan(15_000);
-      for (const error of refusals) expect(codeOf(error)).to.be.oneOf(refusedAs);
+      for (const error of refusals) expect(codeOf(error)).to.be.oneOf(unavailableErrors);
       expect(refusals.map(({ code }) => code)).to.include(91);
       await database.stores.restart('database');
       expect(await c.findOne({ _id: 1 })).to.include({ _id: 1 });
@@ -36,7 +36,7 @@ describe('the gateway without Postgres', () => {
     }
   });
 
-  it('listens and says hello before Postgres was ever there, and bounds many waiting commands', async () => {
+  it('listens without Postgres, and fails 50 waiting commands in time', async () => {
     const gateway = await startWireGateway({ socketDir: '/nonexistent' });
     const connection = await mongoose.createConnection(gateway.url, { dbName: 'test', maxPoolSize: 50, retryReads: false }).asPromise();
     try {
@@ -50,7 +50,7 @@ describe('the gateway without Postgres', () => {
     }
   });
 
-  it('bounds what waits for a Postgres that takes connections and says nothing', async () => {
+  it('fails 80 waiting commands in time when Postgres accepts connections but does not respond', async () => {
     const database = await openDatabase({ supervise: false });
     const gateway = await startWireGateway({ socketDir: database.socketDir });
     const connection = await mongoose.createConnection(gateway.url, { dbName: 'test', maxPoolSize: 80, retryReads: false }).asPromise();
@@ -62,7 +62,7 @@ describe('the gateway without Postgres', () => {
       const started = Date.now();
       const results = await atOnce(80, (n) => c.insertOne({ _id: n }));
       expect(Date.now() - started).to.be.lessThan(15_000);
-      for (const result of results) expect(result.status === 'rejected' && codeOf(result.reason as Error)).to.be.oneOf(refusedAs);
+      for (const result of results) expect(result.status === 'rejected' && codeOf(result.reason as Error)).to.be.oneOf(unavailableErrors);
       process.kill(postgres, 'SIGCONT');
       await c.insertOne({ _id: 'back' });
     } finally {
@@ -73,7 +73,7 @@ describe('the gateway without Postgres', () => {
     }
   });
 
-  it('outlives the end of every connection to Postgres, used or idle', async () => {
+  it('survives the loss of all connections to Postgres, in use or idle', async () => {
     const database = await openDatabase();
     const c = database.fresh();
     const postgres = await PostgresConnection.open(database.socketDir);
@@ -83,13 +83,14 @@ describe('the gateway without Postgres', () => {
         const load = atOnce(40, (n) => c.insertOne({ _id: `${round} ${n}` }));
         if (round % 2) await load;
         await postgres.query({ name: 'terminate', text }, []);
-        for (const result of await load) if (result.status === 'rejected') expect(codeOf(result.reason as Error)).to.be.oneOf(refusedAs);
+        for (const result of await load)
+          if (result.status === 'rejected') expect(codeOf(result.reason as Error)).to.be.oneOf(unavailableErrors);
         // A connection may be found broken only when it is used.
         while ((await c.insertOne({ _id: `after ${round}` }).catch((error: Error) => error)) instanceof Error);
         expect((await atOnce(24, () => c.findOne({ _id: 1 }))).map(({ status }) => status)).to.include('fulfilled');
       }
-      const settled = await atOnce(60, () => c.countDocuments());
-      expect(settled.filter(({ status }) => status === 'rejected')).to.deep.equal([]);
+      const results = await atOnce(60, () => c.countDocuments());
+      expect(results.filter(({ status }) => status === 'rejected')).to.deep.equal([]);
     } finally {
       postgres.destroy();
       await database.close();

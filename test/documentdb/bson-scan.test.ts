@@ -33,8 +33,8 @@ const everyType = {
   symbol: new BSON.BSONSymbol('s'),
 };
 
-describe('reading BSON without decoding it', () => {
-  it('finds every field of every type', () => {
+describe('BSON without decoding', () => {
+  it('scanFields finds fields of every type', () => {
     const bytes = Buffer.from(serialize(everyType));
     const fields = scanFields(bytes);
     expect([...fields.keys()]).to.deep.equal(Object.keys(everyType));
@@ -49,14 +49,14 @@ describe('reading BSON without decoding it', () => {
     expect(stringField(bytes, fields.get('int'))).to.equal(undefined);
   });
 
-  it('leaves fields out', () => {
+  it('withoutFields removes fields', () => {
     const bytes = Buffer.from(serialize({ a: 1, lsid: { id: 1 }, b: 'x', $clusterTime: {}, c: [1] }));
     const left = withoutFields(bytes, scanFields(bytes), new Set(['lsid', '$clusterTime', 'absent']));
     expect(BSON.deserialize(left)).to.deep.equal({ a: 1, b: 'x', c: [1] });
     expect(left.length).to.equal(left.readInt32LE(0));
   });
 
-  it('refuses bytes that are no document, and never reads beyond them', () => {
+  it('throws MalformedBson for invalid bytes and never reads beyond them', () => {
     const good = Buffer.from(serialize(everyType));
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.integer({ min: 0, max: 255 }), fc.nat(good.length), (at, byte, cut) => {
@@ -73,7 +73,7 @@ describe('reading BSON without decoding it', () => {
     );
   });
 
-  it('cuts a stream into frames however it arrives', () => {
+  it('FrameReader splits a stream into frames, whatever its chunks are', () => {
     const frames = [5, 4, 100, 4, 1000].map((size, index) => {
       const frame = Buffer.alloc(size, index);
       frame.writeInt32LE(size);

@@ -5,32 +5,32 @@ import mongoose, { type Connection } from 'mongoose';
 import { socketFolder } from '../../apps/local/folders.ts';
 import { type Stores, startStores } from '../../apps/local/stores.ts';
 
-/** A document of any shape with an id of our choice. */
+/** A document of any shape with a string or number as its id. */
 export type Doc = mongoose.mongo.BSON.Document & { _id: string | number };
 
-/** A throw-away DocumentDB, with a connection as the product makes it. */
+/** A disposable DocumentDB with an open connection. */
 export interface TestDatabase {
   stores: Stores;
   connection: Connection;
-  /** Folder of Postgres' socket, for what goes past the gateway. */
+  /** Folder of Postgres' socket, to connect without the gateway. */
   socketDir: string;
-  /** A collection nobody used before. */
+  /** Returns a new collection. */
   fresh: () => ReturnType<typeof collectionOf>;
   close: () => Promise<void>;
 }
 
-/** Starts one; `durable` and `supervise` as for {@link startStores}. */
+/** Starts a database; `durable` and `supervise` as for {@link startStores}. */
 export async function openDatabase({ durable = false, supervise = true } = {}): Promise<TestDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'parlance-test-'));
   process.env.PARLANCE_MONGO = 'documentdb';
   const stores = await startStores({ dataDir, durable, supervise, only: 'mongo' });
   const connection = await mongoose.createConnection(stores.mongodbUrl, { dbName: 'test', maxPoolSize: 100 }).asPromise();
-  let made = 0;
+  let count = 0;
   return {
     stores,
     connection,
     socketDir: socketFolder(join(dataDir, 'documentdb')),
-    fresh: () => collectionOf(connection, `c${++made}`),
+    fresh: () => collectionOf(connection, `c${++count}`),
     close: async () => {
       await connection.close();
       await stores.close();
@@ -39,18 +39,18 @@ export async function openDatabase({ durable = false, supervise = true } = {}): 
   };
 }
 
-/** Calls `work` that many times at once, with 0, 1, … */
+/** Calls `work` several times at once, with 0, 1, … */
 export function atOnce<T>(times: number, work: (index: number) => Promise<T>): Promise<PromiseSettledResult<T>[]> {
   return Promise.allSettled(Array.from({ length: times }, (_, index) => work(index)));
 }
 
-/** What a promise rejects with; throws when it does not. */
+/** The error that a promise rejects with. Throws if it resolves. */
 export async function refusal(work: Promise<unknown>): Promise<Record<string, unknown> & Error> {
   const error: unknown = await work.then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof Error)) throw new Error('was not refused');
+  if (!(error instanceof Error)) throw new Error('the promise resolved');
   return error as Record<string, unknown> & Error;
 }
 

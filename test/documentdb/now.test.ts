@@ -3,20 +3,20 @@ import { expect } from 'chai';
 import { withNow } from '../../apps/local/documentdb/now.ts';
 
 const now = new Date('2030-01-02T03:04:05.678Z');
-const replaced = (document: Document, place: 'command' | 'statement' = 'command') =>
-  deserialize(withNow(Buffer.from(serialize(document)), place, now.getTime()));
+const replaced = (document: Document, context: 'command' | 'statement' = 'command') =>
+  deserialize(withNow(Buffer.from(serialize(document)), context, now.getTime()));
 
-describe('the clock in commands', () => {
+describe('withNow', () => {
   const rows: [what: string, before: Document, after: Document][] = [
     ['a pipeline', { u: [{ $set: { at: '$$NOW' } }] }, { u: [{ $set: { at: now } }] }],
     [
-      'deep in an expression',
+      'a nested expression',
       { u: [{ $set: { a: { $cond: [{ $lt: ['$x', '$$NOW'] }, '$$NOW', 1] } } }] },
       { u: [{ $set: { a: { $cond: [{ $lt: ['$x', now] }, now, 1] } } }] },
     ],
-    ['an $expr of a query', { q: { a: 1, $expr: { $lt: ['$x', '$$NOW'] } } }, { q: { a: 1, $expr: { $lt: ['$x', now] } } }],
+    ['$expr of a query', { q: { a: 1, $expr: { $lt: ['$x', '$$NOW'] } } }, { q: { a: 1, $expr: { $lt: ['$x', now] } } }],
     [
-      'an $expr in $or',
+      '$expr in $or',
       { q: { $or: [{ a: 1 }, { $expr: { $gt: ['$x', '$$NOW'] } }] } },
       { q: { $or: [{ a: 1 }, { $expr: { $gt: ['$x', now] } }] } },
     ],
@@ -32,7 +32,7 @@ describe('the clock in commands', () => {
       { pipeline: [{ $match: { a: '$$NOW' } }, { $project: { b: now } }] },
     ],
     [
-      'updates in the command',
+      'the updates of a command',
       {
         updates: [
           { q: {}, u: [{ $set: { a: '$$NOW' } }] },
@@ -47,18 +47,18 @@ describe('the clock in commands', () => {
       },
     ],
   ];
-  for (const [what, before, after] of rows) it(`stands in ${what}`, () => expect(replaced(before)).to.deep.equal(after));
+  for (const [what, before, after] of rows) it(`replaces $$NOW in ${what}`, () => expect(replaced(before)).to.deep.equal(after));
 
   const untouched: [what: string, document: Document][] = [
-    ['a plain update', { u: { $set: { text: '$$NOW', u: ['$$NOW'], list: [{ $expr: '$$NOW' }] } } }],
+    ['an update without a pipeline', { u: { $set: { text: '$$NOW', u: ['$$NOW'], list: [{ $expr: '$$NOW' }] } } }],
     ['a query value', { q: { text: '$$NOW', $and: [{ a: { $in: ['$$NOW'] } }] } }],
     ['a $literal', { u: [{ $set: { text: { $literal: '$$NOW' }, more: { $literal: { deep: ['$$NOW'] } } } }] }],
     ['other text', { u: [{ $set: { a: '$$NOWHERE', b: { $concat: ['at $$NOW'] } } }] }],
     ['documents to insert', { documents: [{ u: ['$$NOW'], text: '$$NOW' }] }],
   ];
-  for (const [what, document] of untouched) it(`stays text in ${what}`, () => expect(replaced(document)).to.deep.equal(document));
+  for (const [what, document] of untouched) it(`keeps the text $$NOW in ${what}`, () => expect(replaced(document)).to.deep.equal(document));
 
-  it('keeps every other type as it is', () => {
+  it('does not change values of other types', () => {
     const before = Buffer.from(serialize({ u: [{ $set: { at: '$$NOW', n: 1.5, r: /x/i, b: new Uint8Array([1, 2]), d: new Date(5) } }] }));
     const after = deserialize(withNow(before, 'statement', now.getTime()), { promoteValues: false, bsonRegExp: true });
     const { at, ...rest } = after.u[0].$set as Document;
@@ -71,7 +71,7 @@ describe('the clock in commands', () => {
     );
   });
 
-  it('handles statements that follow one another', () => {
+  it('handles concatenated statements', () => {
     const one = Buffer.from(serialize({ q: {}, u: [{ $set: { a: '$$NOW' } }] }));
     const both = withNow(Buffer.concat([one, one]), 'statement', now.getTime());
     expect(both.length).to.equal(2 * (one.length - 2));

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
 import { openDatabase, refusal, type TestDatabase } from './database.ts';
 
-describe('DocumentDB behind the gateway', () => {
+describe('DocumentDB through the gateway', () => {
   let database: TestDatabase;
   before(async () => {
     database = await openDatabase();
   });
   after(() => database.close());
 
-  it('stores and finds: insertOne, insertMany, find, findOne, countDocuments, distinct', async () => {
+  it('supports insertOne, insertMany, find, findOne, countDocuments, distinct and deleteMany', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, a: 1, b: 'x' }, { writeConcern: { w: 'majority', j: true } });
     expect(
@@ -36,14 +36,14 @@ describe('DocumentDB behind the gateway', () => {
     expect((await c.deleteMany({ b: 'x' })).deletedCount).to.equal(2);
   });
 
-  it('takes a document of 15 MB and gives it back', async () => {
+  it('stores and returns a document of 15 MB', async () => {
     const c = database.fresh();
     const text = 'ä'.repeat(7_500_000);
     await c.insertOne({ _id: 1, text });
     expect((await c.findOne({ _id: 1 }))?.text).to.equal(text);
   });
 
-  it('updates: $inc, $push with $slice, $addToSet, $pull, positional, upsert', async () => {
+  it('supports $inc, $push with $slice, $addToSet, $pull, positional updates and upserts', async () => {
     const c = database.fresh();
     expect(
       (
@@ -83,21 +83,24 @@ describe('DocumentDB behind the gateway', () => {
     });
   });
 
-  it('updates by pipeline: updateMany with $filter, $cond, $$REMOVE', async () => {
+  it('supports updates by pipeline with $filter, $cond and $$REMOVE', async () => {
     const c = database.fresh();
     await c.insertMany([
-      { _id: 1, ob: [{ id: 'a' }, { id: 'b' }], obAt: 1 },
-      { _id: 2, ob: [{ id: 'a' }], obAt: 1 },
+      { _id: 1, outbox: [{ id: 'a' }, { id: 'b' }], outboxAt: 1 },
+      { _id: 2, outbox: [{ id: 'a' }], outboxAt: 1 },
     ]);
-    const left = { $filter: { input: '$ob', cond: { $ne: ['$$this.id', 'a'] } } };
-    await c.updateMany({}, [{ $set: { ob: left } }, { $set: { obAt: { $cond: [{ $eq: ['$ob', []] }, '$$REMOVE', '$obAt'] } } }]);
+    const left = { $filter: { input: '$outbox', cond: { $ne: ['$$this.id', 'a'] } } };
+    await c.updateMany({}, [
+      { $set: { outbox: left } },
+      { $set: { outboxAt: { $cond: [{ $eq: ['$outbox', []] }, '$$REMOVE', '$outboxAt'] } } },
+    ]);
     expect(await c.find().sort({ _id: 1 }).toArray()).to.deep.equal([
-      { _id: 1, ob: [{ id: 'b' }], obAt: 1 },
-      { _id: 2, ob: [] },
+      { _id: 1, outbox: [{ id: 'b' }], outboxAt: 1 },
+      { _id: 2, outbox: [] },
     ]);
   });
 
-  it('$$NOW is the clock in filters and pipelines, and text in values', async () => {
+  it('evaluates $$NOW in filters and pipelines, and keeps it as text in values', async () => {
     const c = database.fresh();
     const before = Date.now();
     await c.insertOne({ _id: 1, text: '$$NOW', due: new Date(before - 1000) });
@@ -118,7 +121,7 @@ describe('DocumentDB behind the gateway', () => {
     expect((await c.findOne({ _id: 1 }))?.bulk).to.be.instanceOf(Date);
   });
 
-  it('aggregates and writes in bulk', async () => {
+  it('supports bulkWrite and aggregate', async () => {
     const c = database.fresh();
     const result = await c.bulkWrite([
       { insertOne: { document: { _id: 1, k: 'a', n: 1 } } },
@@ -134,24 +137,24 @@ describe('DocumentDB behind the gateway', () => {
     ]);
   });
 
-  it('creates indexes, and again without harm', async () => {
+  it('creates indexes; creating them again changes nothing', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, a: 1 });
     const indexes = [
       { key: { a: 1 }, unique: true },
-      { key: { ch: 1, _id: -1 }, partialFilterExpression: { obAt: { $exists: true } } },
+      { key: { channelId: 1, _id: -1 }, partialFilterExpression: { outboxAt: { $exists: true } } },
       { key: { at: 1 }, expireAfterSeconds: 60 },
     ] as never;
     const names = await c.createIndexes(indexes);
     expect(await refusal(c.insertOne({ _id: 2, a: 1 }))).to.include({ code: 11000 });
     expect(await c.createIndexes(indexes)).to.deep.equal(names);
-    expect((await c.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'a_1', 'ch_1__id_-1', 'at_1']);
+    expect((await c.indexes()).map(({ name }) => name)).to.have.members(['_id_', 'a_1', 'channelId_1__id_-1', 'at_1']);
     await c.dropIndex('at_1');
     expect(await c.indexExists('at_1')).to.equal(false);
     expect(await database.connection.db?.listCollections({ name: c.collectionName }).toArray()).to.have.length(1);
   });
 
-  it('expires documents by its own scheduler, without TCP', async () => {
+  it('expires documents by its own scheduler without TCP', async () => {
     const c = database.fresh();
     await c.createIndex({ at: 1 }, { expireAfterSeconds: 1 });
     await c.insertMany([
@@ -166,7 +169,7 @@ describe('DocumentDB behind the gateway', () => {
     expect(await c.distinct('_id')).to.deep.equal([2]);
   });
 
-  it('serves {channelId, _id < x} newest first from its index', async () => {
+  it('uses the index for {channelId, _id < x}, newest first', async () => {
     const c = database.fresh();
     await c.createIndex({ channelId: 1, _id: -1 });
     await c.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: `${1000 + n}`, channelId: `${n % 3}` })));

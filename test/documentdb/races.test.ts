@@ -3,14 +3,14 @@ import { atOnce, openDatabase, type TestDatabase } from './database.ts';
 
 const fulfilled = (results: PromiseSettledResult<unknown>[]) => results.filter(({ status }) => status === 'fulfilled').length;
 
-describe('races in the database', () => {
+describe('concurrent writes', () => {
   let database: TestDatabase;
   before(async () => {
     database = await openDatabase();
   });
   after(() => database.close());
 
-  it('60 conditional updates at a cap of 20: exactly 20 win', async () => {
+  it('60 conditional updates with a cap of 20: exactly 20 succeed', async () => {
     for (let round = 0; round < 5; round++) {
       const c = database.fresh();
       await c.insertOne({ _id: 1, members: [] });
@@ -24,7 +24,7 @@ describe('races in the database', () => {
     }
   });
 
-  it('30 state changes with $$NOW in filter and pipeline: exactly one wins', async () => {
+  it('30 state changes with $$NOW in filter and pipeline: exactly one succeeds', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, state: 'open', due: new Date(Date.now() + 60_000) });
     const results = await atOnce(30, (n) =>
@@ -37,14 +37,14 @@ describe('races in the database', () => {
     expect((await c.findOne({ _id: 1 }))?.by).to.equal(winners[0]);
   });
 
-  it('60 increments: none is lost', async () => {
+  it('60 increments of one document: none is lost', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, n: 0 });
     await atOnce(60, () => c.findOneAndUpdate({ _id: 1 }, { $inc: { n: 1 } }));
     expect((await c.findOne({ _id: 1 }))?.n).to.equal(60);
   });
 
-  it('50 inserts of one unique value: one stands, 49 are E11000', async () => {
+  it('50 inserts of one unique value: one succeeds, 49 fail with E11000', async () => {
     const c = database.fresh();
     await c.createIndex({ name: 1 }, { unique: true });
     const results = await atOnce(50, (n) => c.insertOne({ _id: n, name: 'same' }));
@@ -77,7 +77,7 @@ describe('races in the database', () => {
     ],
   ];
   for (const [what, upsert] of upserts)
-    it(`50 upserts of one unique value by ${what}: one document, no refusal, none lost`, async () => {
+    it(`50 upserts of one unique value by ${what}: one document, no error, none lost`, async () => {
       for (let round = 0; round < 5; round++) {
         const c = database.fresh();
         await c.createIndex({ name: 1 }, { unique: true });
@@ -94,7 +94,7 @@ describe('races in the database', () => {
     ['findOneAndDelete', async (c, key) => ((await c.findOneAndDelete({ _id: key, key })) ? 1 : 0)],
   ];
   for (const [what, remove] of deletes)
-    it(`${what} among updates of its document deletes it, and nothing once it is gone`, async () => {
+    it(`${what} deletes a document during updates of it, and nothing afterwards`, async () => {
       const c = database.fresh();
       for (let key = 0; key < 8; key++) {
         await c.insertOne({ _id: key, key, n: 0 });
@@ -105,7 +105,7 @@ describe('races in the database', () => {
       }
     });
 
-  it('updates that lock two documents crosswise are all done', async () => {
+  it('40 bulk writes that lock two documents in opposite order all succeed', async () => {
     const c = database.fresh();
     await c.insertMany([
       { _id: 1, n: 0 },

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { fromSqlState, toCommandError, unpackSqlState } from '../../apps/local/documentdb/errors.ts';
-import { PostgresAway, PostgresError } from '../../apps/local/documentdb/postgres/connection.ts';
+import { PostgresError, PostgresUnavailable } from '../../apps/local/documentdb/postgres/connection.ts';
 import { openDatabase, refusal, type TestDatabase } from './database.ts';
 
-describe('errors in MongoDB’s terms', () => {
+describe('errors of the gateway', () => {
   const rows: [sqlState: string, code: number, name: string][] = [
     ['23505', 11000, 'DuplicateKey'],
     ['23P01', 11000, 'DuplicateKey'],
@@ -19,16 +19,16 @@ describe('errors in MongoDB’s terms', () => {
     ['M0ZZZ', 2, 'BadValue'],
   ];
   for (const [sqlState, code, codeName] of rows)
-    it(`${sqlState} is ${code} ${codeName}`, () => expect(fromSqlState(sqlState, 'text')).to.include({ code, codeName }));
+    it(`convert SQLSTATE ${sqlState} to ${code} ${codeName}`, () => expect(fromSqlState(sqlState, 'text')).to.include({ code, codeName }));
 
-  it('a packed SQLSTATE is unpacked, a plain code is not', () => {
+  it('unpack a packed SQLSTATE, but not a plain code', () => {
     const packed = '23P01'.split('').reduceRight((code, char) => (code << 6) | (char.charCodeAt(0) - 48), 0);
     expect(unpackSqlState(packed)).to.equal('23P01');
     expect(unpackSqlState(11000)).to.equal(undefined);
   });
 
-  it('a lost database is 91, a lost race in a transaction is transient', () => {
-    expect(toCommandError(new PostgresAway('x'), false).toReply()).to.include({ ok: 0, code: 91, codeName: 'ShutdownInProgress' });
+  it('use code 91 for an unavailable database and a transient label for a conflict in a transaction', () => {
+    expect(toCommandError(new PostgresUnavailable('x'), false).toReply()).to.include({ ok: 0, code: 91, codeName: 'ShutdownInProgress' });
     expect(toCommandError(new PostgresError('40001', 'x'), true).toReply().errorLabels).to.deep.equal(['TransientTransactionError']);
     expect(toCommandError(new PostgresError('40001', 'x'), false).toReply()).not.to.have.property('errorLabels');
   });
@@ -40,7 +40,7 @@ describe('errors in MongoDB’s terms', () => {
     });
     after(() => database.close());
 
-    it('E11000 says collection, index, keyPattern and keyValue: insert, update, findAndModify, bulk, _id', async () => {
+    it('E11000 has collection, index, keyPattern and keyValue for insert, update, findAndModify, bulk and _id', async () => {
       const c = database.fresh();
       await c.createIndex({ serverId: 1, 'user.name': 1 }, { unique: true, name: 'one_name' });
       await c.insertMany([
@@ -68,7 +68,7 @@ describe('errors in MongoDB’s terms', () => {
       expect(await c.countDocuments()).to.equal(4);
     });
 
-    it('a true duplicate of an upsert is refused, not repeated for ever', async () => {
+    it('an upsert with a duplicate value fails and is not retried forever', async () => {
       const c = database.fresh();
       await c.createIndex({ name: 1 }, { unique: true });
       await c.insertOne({ _id: 1, name: 'a' });
@@ -76,7 +76,7 @@ describe('errors in MongoDB’s terms', () => {
       expect(await refusal(c.findOneAndUpdate({ _id: 2 }, { $set: { name: 'a' } }, { upsert: true }))).to.include({ code: 11000 });
     });
 
-    it('maxTimeMS ends its own command only', async () => {
+    it('maxTimeMS stops only its own command', async () => {
       const c = database.fresh();
       await c.insertMany(Array.from({ length: 2000 }, (_, n) => ({ _id: n, text: `${n}`.repeat(50) })));
       const slow = [
@@ -94,7 +94,7 @@ describe('errors in MongoDB’s terms', () => {
       expect(next).to.have.length(30);
     });
 
-    it('unknown commands, operators and cursors have their codes', async () => {
+    it('unknown commands, invalid updates and unknown cursors have the codes of MongoDB', async () => {
       const c = database.fresh();
       await c.insertOne({ _id: 1, a: 'text' });
       expect(await refusal(database.connection.db?.command({ nope: 1 }) ?? Promise.resolve())).to.include({
@@ -109,7 +109,7 @@ describe('errors in MongoDB’s terms', () => {
       });
     });
 
-    it('an index that clashes is refused, by name or by options', async () => {
+    it('an index with a used name, or a unique one over duplicates, is refused', async () => {
       const c = database.fresh();
       await c.createIndex({ a: 1 }, { name: 'x' });
       expect(await refusal(c.createIndex({ b: 1 }, { name: 'x' }))).to.include({ code: 86 });

@@ -25,19 +25,19 @@ const durable: [what: string, concern: Concern | undefined][] = [
 ];
 const attempts = 10;
 
-describe('writes that need not wait for the disk', () => {
+describe('write concern', () => {
   let database: TestDatabase;
   let postgres: PostgresConnection;
-  const ask = async (text: string): Promise<unknown> => (await postgres.query({ name: text, text }, []))[0]?.[0];
-  /** How many of ten such writes were acknowledged while the disk had nothing of the log from where it ended before the write. */
-  const unflushed = async (write: Write, concern: Concern | undefined) => {
+  const query = async (text: string): Promise<unknown> => (await postgres.query({ name: text, text }, []))[0]?.[0];
+  /** How many of ten writes were acknowledged before anything of their log was flushed to disk. */
+  const countUnflushed = async (write: Write, concern: Concern | undefined) => {
     const c = database.fresh();
     await c.insertMany([{ _id: 1, n: 0 }, ...Array.from({ length: attempts }, (_, n) => ({ _id: `old ${n}` }))]);
     let count = 0;
     for (let n = 0; n < attempts; n++) {
-      const end = String(await ask('SELECT pg_current_wal_insert_lsn()'));
+      const end = String(await query('SELECT pg_current_wal_insert_lsn()'));
       await write(c, concern, n);
-      if (await ask(`SELECT pg_current_wal_flush_lsn() <= '${end}'::pg_lsn`)) count++;
+      if (await query(`SELECT pg_current_wal_flush_lsn() <= '${end}'::pg_lsn`)) count++;
     }
     return count;
   };
@@ -45,10 +45,10 @@ describe('writes that need not wait for the disk', () => {
   before(async () => {
     database = await openDatabase({ durable: true, supervise: false });
     postgres = await PostgresConnection.open(database.socketDir);
-    // Else the server itself flushes every 200 ms what nobody waits for.
-    await ask("ALTER SYSTEM SET wal_writer_delay = '10s'");
-    await ask('SELECT pg_reload_conf()');
-    while ((await ask("SELECT current_setting('wal_writer_delay')")) !== '10s');
+    // Otherwise the server flushes its log every 200 ms.
+    await query("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    await query('SELECT pg_reload_conf()');
+    while ((await query("SELECT current_setting('wal_writer_delay')")) !== '10s');
   });
   after(async () => {
     postgres.destroy();
@@ -56,18 +56,18 @@ describe('writes that need not wait for the disk', () => {
   });
 
   for (const [what, write] of writes) {
-    it(`${what} with { w: 1, j: false } is acknowledged before it is flushed`, async () => {
-      // Housekeeping of the server may flush the log at any time.
-      expect(await unflushed(write, relaxed)).to.be.greaterThan(attempts / 2);
+    it(`acknowledges ${what} with { w: 1, j: false } before it is flushed`, async () => {
+      // Background processes of the server may flush the log at any time.
+      expect(await countUnflushed(write, relaxed)).to.be.greaterThan(attempts / 2);
     });
 
     for (const [how, concern] of durable)
-      it(`${what} with ${how} is flushed when it is acknowledged`, async () => {
-        expect(await unflushed(write, concern)).to.equal(0);
+      it(`flushes ${what} with ${how} before it is acknowledged`, async () => {
+        expect(await countUnflushed(write, concern)).to.equal(0);
       });
   }
 
-  it('are seen at once by every other connection, and ordered with their writes', async () => {
+  it('makes unflushed writes visible to all connections at once, in order', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, n: 0 });
     for (let n = 1; n <= 100; n++) {
@@ -82,13 +82,13 @@ describe('writes that need not wait for the disk', () => {
     expect((await c.findOne({ _id: 1 }))?.n).to.equal(160);
   });
 
-  it('a transaction is flushed at its commit, whatever it says', async () => {
+  it('flushes a transaction at its commit, whatever its write concern is', async () => {
     const inTransaction: Write = (c, writeConcern, n) =>
       database.connection.transaction((session) => c.insertOne({ _id: `new ${n}` }, { session }), optionsOf(writeConcern));
-    expect(await unflushed(inTransaction, relaxed)).to.equal(0);
+    expect(await countUnflushed(inTransaction, relaxed)).to.equal(0);
   });
 
-  it('are kept through a kill of Postgres once a durable write followed', async () => {
+  it('keeps unflushed writes that a durable write followed when Postgres is killed', async () => {
     const c = database.fresh();
     for (let n = 0; n < 300; n++) await c.insertOne({ _id: n }, { writeConcern: relaxed });
     await c.insertOne({ _id: 'durable' });

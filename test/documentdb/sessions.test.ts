@@ -19,7 +19,7 @@ describe('cursors and transactions', () => {
     await database.close();
   });
 
-  it('reads 20 cursors at once page by page, and forgets them at their end', async () => {
+  it('reads 20 cursors in batches at once, and removes them at their end', async () => {
     const c = inGateway('paged');
     await c.insertMany(Array.from({ length: 500 }, (_, n) => ({ _id: n, k: n % 7 })));
     const results = await atOnce(20, () =>
@@ -39,7 +39,7 @@ describe('cursors and transactions', () => {
     expect(gateway.open().cursors).to.equal(0);
   });
 
-  it('closes a cursor the client leaves', async () => {
+  it('removes a cursor that the client closes', async () => {
     const cursor = inGateway('paged').find().sort({ _id: 1 }).batchSize(10);
     await cursor.next();
     expect(gateway.open().cursors).to.equal(1);
@@ -47,7 +47,7 @@ describe('cursors and transactions', () => {
     expect(gateway.open().cursors).to.equal(0);
   });
 
-  it('keeps at most 1,000 cursors and drops the longest idle', async () => {
+  it('keeps at most 1,000 cursors and drops the least recently used', async () => {
     const open = () => connection.db?.command({ find: 'paged', batchSize: 2 }) as Promise<{ cursor: { id: bigint } }>;
     const first = await open();
     for (let round = 0; round < 20; round++) await atOnce(50, open);
@@ -57,7 +57,7 @@ describe('cursors and transactions', () => {
     });
   });
 
-  it('commits and rolls back', async () => {
+  it('commits and rolls back transactions', async () => {
     const c = inGateway('moved');
     await c.insertMany([
       { _id: 'a', n: 10 },
@@ -70,7 +70,7 @@ describe('cursors and transactions', () => {
     await refusal(
       connection.transaction(async (session) => {
         await c.updateOne({ _id: 'a' }, { $inc: { n: -3 } }, { session });
-        throw new Error('changed my mind');
+        throw new Error('roll back');
       }),
     );
     expect(await c.find().sort({ _id: 1 }).toArray()).to.deep.equal([
@@ -79,7 +79,7 @@ describe('cursors and transactions', () => {
     ]);
   });
 
-  it('30 transactions that read and write one document lose nothing, and reads outside of them do not hang', async () => {
+  it('30 concurrent transactions on one document lose no update, and reads outside of them do not hang', async () => {
     const c = inGateway('counted');
     await c.insertOne({ _id: 1, n: 0 });
     const results = await atOnce(30, () =>
@@ -94,7 +94,7 @@ describe('cursors and transactions', () => {
     expect((await c.findOne({ _id: 1 }))?.n).to.equal(done);
   });
 
-  it('rolls back a transaction that is left idle', async () => {
+  it('rolls back an idle transaction', async () => {
     const c = inGateway('idle');
     await c.insertOne({ _id: 1, n: 0 });
     const session = await connection.startSession();

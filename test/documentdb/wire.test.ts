@@ -6,7 +6,7 @@ import { FrameReader } from '../../apps/local/documentdb/frames.ts';
 import { startWireGateway, type WireGateway } from '../../apps/local/documentdb/server.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
-/** An OP_MSG with this body. */
+/** Encodes an OP_MSG with this body. */
 function message(body: Document, { flags = 0, id = 7, checksum = false } = {}): Buffer {
   const document = serialize(body);
   const head = Buffer.alloc(21);
@@ -17,7 +17,7 @@ function message(body: Document, { flags = 0, id = 7, checksum = false } = {}): 
   return Buffer.concat([head, document, Buffer.alloc(checksum ? 4 : 0)]);
 }
 
-/** The old way to ask, as drivers do first. */
+/** Encodes an OP_QUERY, which drivers use for their first command. */
 function legacyQuery(body: Document): Buffer {
   const rest = Buffer.concat([Buffer.alloc(4), Buffer.from('admin.$cmd\0'), Buffer.alloc(8), serialize(body)]);
   const head = Buffer.alloc(16);
@@ -27,8 +27,8 @@ function legacyQuery(body: Document): Buffer {
   return Buffer.concat([head, rest]);
 }
 
-/** Sends bytes and resolves with as many replies, or with what came until the gateway hung up. */
-function exchange(port: number, send: (socket: Socket) => void, replies: number): Promise<{ replies: Document[]; isCut: boolean }> {
+/** Sends bytes. Resolves after this many replies, or with fewer if the gateway closes the connection. */
+function exchange(port: number, send: (socket: Socket) => void, replies: number): Promise<{ replies: Document[]; isClosed: boolean }> {
   return new Promise((done, failed) => {
     const socket = connect(port, '127.0.0.1', () => send(socket));
     const seen: Document[] = [];
@@ -38,12 +38,12 @@ function exchange(port: number, send: (socket: Socket) => void, replies: number)
         seen.push({ to: frame.readInt32LE(8), ...deserialize(frame.subarray(frame.readInt32LE(12) === 1 ? 36 : 21)) });
         if (seen.length === replies) {
           socket.destroy();
-          done({ replies: seen, isCut: false });
+          done({ replies: seen, isClosed: false });
         }
       }),
     );
     socket.on('error', failed);
-    socket.on('close', () => done({ replies: seen, isCut: true }));
+    socket.on('close', () => done({ replies: seen, isClosed: true }));
   });
 }
 
@@ -59,7 +59,7 @@ describe('the wire protocol', () => {
     await database.close();
   });
 
-  it('says hello as a one-node replica set of wire version 21, asked either way', async () => {
+  it('answers hello and ismaster as a replica set of one node with wire version 21', async () => {
     const me = `127.0.0.1:${gateway.port}`;
     const { replies } = await exchange(
       gateway.port,
@@ -71,7 +71,7 @@ describe('the wire protocol', () => {
     expect(gateway.url).to.match(/directConnection=true&retryWrites=false$/);
   });
 
-  it('takes a message that comes byte by byte, with a checksum', async () => {
+  it('accepts a message that arrives byte by byte, with a checksum', async () => {
     const bytes = message({ ping: 1, $db: 'admin' }, { checksum: true });
     const { replies } = await exchange(
       gateway.port,
@@ -83,7 +83,7 @@ describe('the wire protocol', () => {
     expect(replies).to.deep.equal([{ to: 7, ok: 1 }]);
   });
 
-  it('does not answer what wants no answer, and keeps the order', async () => {
+  it('sends no reply if the client wants none, and keeps the order', async () => {
     const insert = message({ insert: 'quiet', documents: [{ _id: 1 }], $db: 'test' }, { flags: 2, id: 1 });
     const { replies } = await exchange(
       gateway.port,
@@ -93,8 +93,8 @@ describe('the wire protocol', () => {
     expect(replies[0]).to.include({ to: 2, n: 1 });
   });
 
-  it('strips what belongs to sessions, transactions, time limits and API versions', async () => {
-    const plumbing = {
+  it('removes the fields of sessions, transactions, time limits and API versions', async () => {
+    const sessionFields = {
       lsid: { id: 1 },
       txnNumber: 1,
       $clusterTime: { x: 1 },
@@ -106,12 +106,12 @@ describe('the wire protocol', () => {
       apiDeprecationErrors: true,
     };
     const body = { insert: 'stripped', documents: [{ _id: 1 }], $db: 'test' };
-    expect(deserialize(parseCommand(Buffer.from(serialize({ ...body, ...plumbing })), undefined).spec)).to.deep.equal(body);
-    const { replies } = await exchange(gateway.port, (s) => s.write(message({ ...body, ...plumbing })), 1);
+    expect(deserialize(parseCommand(Buffer.from(serialize({ ...body, ...sessionFields })), undefined).spec)).to.deep.equal(body);
+    const { replies } = await exchange(gateway.port, (s) => s.write(message({ ...body, ...sessionFields })), 1);
     expect(replies[0]).to.include({ ok: 1, n: 1 });
   });
 
-  it('rolls back the transaction of a client that went', async () => {
+  it('rolls back the transaction of a client that disconnected', async () => {
     const c = database.fresh();
     await c.insertOne({ _id: 1, n: 0 });
     const change = { update: c.collectionName, updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }], $db: 'test' };
@@ -120,7 +120,7 @@ describe('the wire protocol', () => {
     expect((await c.findOneAndUpdate({ _id: 1 }, { $inc: { n: 10 } }, { returnDocument: 'after' }))?.n).to.equal(10);
   });
 
-  const bad: [what: string, bytes: Buffer][] = [
+  const invalid: [what: string, bytes: Buffer][] = [
     [
       'a message of more than 48 MB',
       (() => {
@@ -148,9 +148,9 @@ describe('the wire protocol', () => {
       })(),
     ],
   ];
-  for (const [what, bytes] of bad)
-    it(`hangs up on ${what}, and serves others`, async () => {
-      expect(await exchange(gateway.port, (s) => s.write(bytes), 1)).to.deep.equal({ replies: [], isCut: true });
+  for (const [what, bytes] of invalid)
+    it(`closes the connection on ${what}, and serves other clients`, async () => {
+      expect(await exchange(gateway.port, (s) => s.write(bytes), 1)).to.deep.equal({ replies: [], isClosed: true });
       expect((await exchange(gateway.port, (s) => s.write(message({ ping: 1, $db: 'admin' })), 1)).replies).to.have.length(1);
     });
 

@@ -8,7 +8,7 @@ import { openGatewayPlatform, openOpsPlatform } from '../../lib/store/platform.t
 import { startTestApi } from '../harness/api.ts';
 import { testConfig } from '../harness/stores.ts';
 
-/** What is closed when a test ends. */
+/** A resource to close after the test. */
 interface Closable {
   close(): Promise<void>;
 }
@@ -18,18 +18,18 @@ describe('HTTP servers', () => {
   after(async () => {
     for (const one of open.toReversed()) await one.close();
   });
-  const keep = <T extends Closable>(one: T): T => {
+  const closeAfter = <T extends Closable>(one: T): T => {
     open.push(one);
     return one;
   };
 
-  it('close a connection that does not send the whole of its headers, and one that sends nothing', async function () {
-    // Only bounds a hang. Without checks each second the connections would stay for 30 s at least.
+  it('close connections that send incomplete headers or nothing', async function () {
+    // Limits a hang. Without the check every second, the connections would stay open for at least 30 s.
     this.timeout(25_000);
     const [config, log] = [testConfig(), createLog('test', 'silent')];
-    const api = keep(await startTestApi());
-    const gateway = keep(await startGateway(keep(await openGatewayPlatform(config, log)), createMetrics('gateway')));
-    const ops = keep(await startOps(keep(await openOpsPlatform(config, log))));
+    const api = closeAfter(await startTestApi());
+    const gateway = closeAfter(await startGateway(closeAfter(await openGatewayPlatform(config, log)), createMetrics('gateway')));
+    const ops = closeAfter(await startOps(closeAfter(await openOpsPlatform(config, log))));
     const ports = [Number(new URL(api.url).port), gateway.port, ops.port];
     const sockets = ports.flatMap((port) =>
       ['', 'GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: '].map((text) => {

@@ -8,16 +8,16 @@ import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { connectBot } from '../harness/bot-client.ts';
+import { seedServer } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { connectTo } from '../harness/tcp-proxy.ts';
-import { makeWorld } from '../harness/world.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const entries = { api: 'apps/api/main', gateway: 'apps/gateway/main', worker: 'workers/main', ops: 'apps/ops/main' } as const;
 type Role = keyof typeof entries;
 
-/** A role as its users run it: compiled, with its settings in the environment. */
-describe('a role as a process', () => {
+/** Runs the roles like a deployment: compiled, with settings in the environment. */
+describe('role processes', () => {
   const children: ChildProcess[] = [];
   let config: Config;
   let env: Record<string, string>;
@@ -59,7 +59,7 @@ describe('a role as a process', () => {
   });
 
   for (const role of Object.keys(entries) as Role[]) {
-    it(`${role} says on one line each what is wrong with its settings, without their values, and ends with 78`, async () => {
+    it(`${role} logs one line per invalid setting without its value, and exits with 78`, async () => {
       const { child, output } = run(role, { APP_KEY: 'not-a-key', PORT: '99999', REDIS_URL: 'http://secret@x' });
       const [code] = await once(child, 'exit');
       expect(code).to.equal(78);
@@ -67,7 +67,7 @@ describe('a role as a process', () => {
       expect(output()).to.not.include('not-a-key').and.not.include('secret@x');
     });
 
-    it(`${role} says on one line that APP_KEY is not that of the database, and ends with 78`, async () => {
+    it(`${role} logs one line if APP_KEY is not the key of the database, and exits with 78`, async () => {
       const first = await ready('api', await ports());
       first.child.kill('SIGTERM');
       await once(first.child, 'exit');
@@ -77,14 +77,14 @@ describe('a role as a process', () => {
       expect(output()).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
     });
 
-    it(`${role} drains on SIGTERM and ends with 0`, async () => {
+    it(`${role} shuts down on SIGTERM and exits with 0`, async () => {
       const { child, output } = await ready(role, await ports());
       child.kill('SIGTERM');
       const [code] = await once(child, 'exit');
       expect(code, output()).to.equal(0);
     });
 
-    it(`${role} ends when the process that started it is gone`, async () => {
+    it(`${role} exits with 0 when its parent process disconnects`, async () => {
       const { child } = await ready(role, await ports());
       child.disconnect();
       const [code] = await once(child, 'exit');
@@ -96,52 +96,52 @@ describe('a role as a process', () => {
     ['Redis', 'REDIS_URL'],
     ['the database', 'MONGODB_URL'],
   ] as const)
-    it(`the API waits for ${store} that is starting too`, async () => {
+    it(`the API waits until ${store} has started`, async () => {
       const real = new URL(config[name]);
       const here = new URL(real);
       here.hostname = '127.0.0.1';
       here.port = String(await freePort());
-      const early = createServer((socket) => socket.destroy()); // it listens, and is not ready
+      const early = createServer((socket) => socket.destroy()); // listens, but is not ready
       await new Promise<void>((done) => early.listen(Number(here.port), '127.0.0.1', done));
       const refused = new Promise<void>((done) => early.once('connection', () => done()));
       const starting = ready('api', { ...(await ports()), [name]: here.href });
       await refused;
       early.close();
-      const awake = createServer((socket) => {
-        const onward = connectTo(real, 0);
-        socket.pipe(onward).pipe(socket);
-        for (const end of [socket, onward]) end.on('error', () => undefined);
+      const proxy = createServer((socket) => {
+        const upstream = connectTo(real, 0);
+        socket.pipe(upstream).pipe(socket);
+        for (const end of [socket, upstream]) end.on('error', () => undefined);
       });
-      await new Promise<void>((done) => awake.listen(Number(here.port), '127.0.0.1', done));
+      await new Promise<void>((done) => proxy.listen(Number(here.port), '127.0.0.1', done));
       const { child } = await starting;
       child.kill('SIGTERM');
       expect((await once(child, 'exit'))[0]).to.equal(0);
-      awake.close();
+      proxy.close();
     });
 
-  it('the API ends what it has begun to answer before it goes', async () => {
+  it('the API finishes current requests before it exits', async () => {
     const given = await ports();
     const platform = await openApiPlatform(config, createLog('test', 'silent'));
-    const world = await makeWorld(platform, { bots: 1, channels: 1 });
+    const seeded = await seedServer(platform, { bots: 1, channels: 1 });
     const { child } = await ready('api', given);
     const body = JSON.stringify({ content: 'in flight' });
     const socket = createConnection(Number(given.PORT), '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
-    const head = `POST /api/channels/${world.channelIds[0]}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bot ${world.bots[0]?.token}\r\n`;
+    const head = `POST /api/channels/${seeded.channelIds[0]}/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bot ${seeded.bots[0]?.token}\r\n`;
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-    // The request is known to be inside once another one, sent later, was answered.
+    // The API has received the request when it has responded to a later one.
     await (await fetch(`http://127.0.0.1:${given.PORT}/api/gateway`)).arrayBuffer();
     child.kill('SIGTERM');
     socket.write(body.slice(5));
     await Promise.all([once(socket, 'close'), once(child, 'exit')]);
     expect(answer).to.match(/^HTTP\/1\.1 201 /);
-    expect(answer, 'so that whoever keeps its connections comes back on another').to.match(/^connection: close\r$/im);
+    expect(answer, 'so that clients with keep-alive open another connection').to.match(/^connection: close\r$/im);
     expect(await platform.db.messages.countDocuments({ content: 'in flight' })).to.equal(1);
     await platform.close();
   });
 
-  it('the API’s log holds no token, no password and no message', async () => {
+  it('the log of the API contains no token, password or message', async () => {
     const given: Record<string, string> = { ...(await ports()), LOG_LEVEL: 'trace' };
     const { child, output } = await ready('api', given);
     const call = async (path: string, body: object, token?: string): Promise<Record<string, unknown>> => {
@@ -173,15 +173,15 @@ describe('a role as a process', () => {
       expect(output()).to.not.include(String(secret));
   });
 
-  it('a gateway sends its clients away with op 7, and their sessions resume on another node', async () => {
+  it('a stopping gateway node sends op 7, and the sessions resume on another node', async () => {
     const platform = await openApiPlatform(config, createLog('test', 'silent'));
-    const world = await makeWorld(platform, { bots: 1, channels: 1 });
+    const seeded = await seedServer(platform, { bots: 1, channels: 1 });
     const [one, two] = [await ports(), await ports()];
     const first = await ready('gateway', one);
     const second = await ready('gateway', two);
     const bot = connectBot({
       urlOf: (attempt) => `ws://127.0.0.1:${attempt === 0 ? one.GATEWAY_PORT : two.GATEWAY_PORT}/?v=1`,
-      token: String(world.bots[0]?.token),
+      token: String(seeded.bots[0]?.token),
     });
     await bot.ready;
     first.child.kill('SIGTERM');

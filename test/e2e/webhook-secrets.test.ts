@@ -7,22 +7,22 @@ import type { NewWebhook } from '../../lib/contract/webhook.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
 import { dumpMongo, dumpRedis } from '../harness/dumps.ts';
-import { until } from '../harness/scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type SeededServer, seedServer } from '../harness/seed.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
 import { isReady, type RoleName, rolePath } from '../harness/stack.ts';
-import { makeWorld, type World } from '../harness/world.ts';
 
-describe('secrets of webhooks, in everything that processes write', () => {
+describe('webhook secrets in stored data and logs', () => {
   let api: TestApi;
   let redis: Redis;
-  let world: World;
+  let seeded: SeededServer;
   let output = '';
   const children: ChildProcess[] = [];
 
   before(async () => {
     api = await startTestApi();
     redis = new Redis(api.platform.config.REDIS_URL);
-    world = await makeWorld(api.platform, { bots: 1, channels: 1 });
+    seeded = await seedServer(api.platform, { bots: 1, channels: 1 });
   });
   after(async () => {
     for (const child of children) child.kill('SIGKILL');
@@ -30,7 +30,7 @@ describe('secrets of webhooks, in everything that processes write', () => {
     await api.close();
   });
 
-  /** Starts a role, compiled, over the same stores, that logs all it can; answers its port. */
+  /** Starts a compiled role on the same stores with LOG_LEVEL trace; returns its port. */
   const start = async (role: RoleName): Promise<number> => {
     const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, FILES_DIR } = api.platform.config;
     const port = String(await freePort());
@@ -46,30 +46,30 @@ describe('secrets of webhooks, in everything that processes write', () => {
     return Number(port);
   };
 
-  it('no token and no URL stands in the database, in Redis, in a job or in a log', async function everywhere() {
+  it('no webhook token or URL is in the database, in Redis, in a job or in a log', async function () {
     this.timeout(180_000); // three processes start
-    const found: string[] = [];
+    const dumps: string[] = [];
     const dump = async (): Promise<number> =>
-      found.push(await dumpMongo(api.platform), await dumpRedis(redis, api.platform.config.REDIS_PREFIX));
+      dumps.push(await dumpMongo(api.platform), await dumpRedis(redis, api.platform.config.REDIS_PREFIX));
     const url = `http://127.0.0.1:${await start('api')}`;
     const call = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<unknown> => {
-      const headers = { Authorization: `Bearer ${world.ownerToken}`, 'Content-Type': 'application/json', ...more };
+      const headers = { Authorization: `Bearer ${seeded.ownerToken}`, 'Content-Type': 'application/json', ...more };
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const response = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body: text }) });
       const answer = await response.text();
       return answer && (JSON.parse(answer) as unknown);
     };
-    const inChannel = `/api/channels/${world.channelIds[0]}/webhooks`;
+    const inChannel = `/api/channels/${seeded.channelIds[0]}/webhooks`;
     const made = (await call('POST', inChannel, { name: 'hook' }, { 'Idempotency-Key': 'made' })) as NewWebhook;
     const other = (await call('POST', inChannel, { name: 'other' })) as NewWebhook;
     await call('GET', inChannel);
     await call('PATCH', `/api/webhooks/${made.id}`, { name: 'renamed' });
     const path = `/api/webhooks/${made.id}/${made.token}`;
-    const wrong = 'wrong-token-to-look-for';
+    const wrongToken = 'wrong-token-to-look-for';
     await call('POST', path, { content: 'x' }, { 'Idempotency-Key': 'posted' });
     for (const body of ['{', '{}', { content: 5 }, { content: 'x' }]) await call('POST', path, body);
     for (let n = 0; n < 6; n++) await call('POST', path, { content: 'many' });
-    for (const tail of ['', '/codehost']) await call('POST', `/api/webhooks/${made.id}/${wrong}${tail}`, { content: 'x' });
+    for (const tail of ['', '/codehost']) await call('POST', `/api/webhooks/${made.id}/${wrongToken}${tail}`, { content: 'x' });
     await call('GET', path);
     const push = {
       ref: 'refs/heads/main',
@@ -80,34 +80,34 @@ describe('secrets of webhooks, in everything that processes write', () => {
       await call('POST', `/api/webhooks/${other.id}/${other.token}/codehost`, push, { 'X-GitHub-Event': event });
     await call('POST', `${path}/codehost`, '{', { 'X-GitHub-Event': 'push' });
     await dump();
-    expect(found[1], 'jobs wait').to.include(`ch-${world.channelIds[0]}`);
+    expect(dumps[1], 'jobs are queued').to.include(`ch-${seeded.channelIds[0]}`);
 
     await start('worker');
     const gateway = await start('gateway');
-    const heard: string[] = [];
+    const received: string[] = [];
     const bot = connectBot({
       urlOf: () => `ws://127.0.0.1:${gateway}/gateway?v=1`,
-      token: String(world.bots[0]?.token),
-      onEvent: ({ t, d }) => void (t === 'MESSAGE_CREATE' && heard.push(String(d.content))),
+      token: String(seeded.bots[0]?.token),
+      onEvent: ({ t, d }) => void (t === 'MESSAGE_CREATE' && received.push(String(d.content))),
     });
     await bot.ready;
-    await until(async () => (await api.platform.db.messages.countDocuments({ authorId: other.id })) > 0, 'the delivery');
+    await waitUntil(async () => (await api.platform.db.messages.countDocuments({ authorId: other.id })) > 0, 'the delivery is posted');
     await call('POST', `/api/webhooks/${other.id}/${other.token}`, { content: 'last' });
-    await until(() => heard.includes('last'), 'the last message');
+    await waitUntil(() => received.includes('last'), 'the last message arrives');
     await dump();
     await call('DELETE', `/api/webhooks/${other.id}`);
     await bot.close();
     for (const child of children) child.kill('SIGTERM');
     await Promise.all(children.map((child) => once(child, 'exit')));
     await dump();
-    found.push(output);
+    dumps.push(output);
 
     expect(output)
       .to.include('/api/webhooks/{webhook_id}/{webhook_token}')
       .and.to.include('"role":"worker"')
       .and.to.include('"role":"gateway"');
-    for (const text of found)
-      for (const secret of [made.token, other.token, wrong, made.url, `${made.id}/${made.token}`, `/api/webhooks/${made.id}/`])
+    for (const text of dumps)
+      for (const secret of [made.token, other.token, wrongToken, made.url, `${made.id}/${made.token}`, `/api/webhooks/${made.id}/`])
         expect(text.includes(secret), secret).to.equal(false);
   });
 });

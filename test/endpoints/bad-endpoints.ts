@@ -4,17 +4,21 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { EndpointStep } from '../../lib/contract/endpoint.ts';
 import { createOutbound, type Outbound } from '../../lib/outbound/request.ts';
+import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makeCertificate } from '../harness/certificate.ts';
+import { type Bot, makeApplication, makePerson } from '../harness/factories.ts';
 import { fillPort } from '../harness/full-port.ts';
+import type { Caller } from '../harness/requests.ts';
 import { type Site, startSite } from '../harness/site.ts';
+import { make, use } from '../harness/use.ts';
 
-/** One URL that does not pass a ping: at which step it fails, and with which HTTP status. */
-export interface Bad {
+/** A URL that fails its ping: at which step, and with which HTTP status. */
+export interface BadEndpoint {
   what: string;
   url: string;
   step: EndpointStep;
   status: number | null;
-  /** It hangs: its ping takes the whole 3 seconds. */
+  /** Its ping takes the whole 3 seconds. */
   hangs?: true;
 }
 
@@ -22,7 +26,7 @@ const pong = JSON.stringify({ type: 'pong' });
 
 /** What the endpoint answers on each path, with the step that fails. `/pong` is the one that passes. */
 const modes: Record<string, { step: EndpointStep; status: number | null; hangs?: true; by: (response: ServerResponse) => void }> = {};
-const mode = (name: string, step: EndpointStep, status: number | null, by: (response: ServerResponse) => void, hangs?: true): void => {
+const addMode = (name: string, step: EndpointStep, status: number | null, by: (response: ServerResponse) => void, hangs?: true): void => {
   modes[`/${name}`] = { step, status, by, ...(hangs ? { hangs } : {}) };
 };
 for (const [name, body] of Object.entries({
@@ -40,24 +44,26 @@ for (const [name, body] of Object.entries({
   'too-deep': `{"type":"pong","a":${'['.repeat(40)}${']'.repeat(40)}}`,
   '300-KB': pong + ' '.repeat(300 * 1024),
 }))
-  mode(name, 'body', 200, (response) => response.end(body));
+  addMode(name, 'body', 200, (response) => response.end(body));
 for (const status of [201, 202, 204, 205, 304, 400, 401, 404, 410, 429, 500, 503])
-  mode(`answers-${status}`, 'status', status, (response) => response.writeHead(status).end(status === 204 || status === 304 ? '' : pong));
+  addMode(`answers-${status}`, 'status', status, (response) =>
+    response.writeHead(status).end(status === 204 || status === 304 ? '' : pong),
+  );
 for (const status of [301, 302, 303, 307, 308])
-  mode(`redirects-by-${status}`, 'status', status, (response) => response.writeHead(status, { location: '/pong' }).end());
-mode('redirects-to-a-private-place', 'status', 302, (response) =>
+  addMode(`redirects-by-${status}`, 'status', status, (response) => response.writeHead(status, { location: '/pong' }).end());
+addMode('redirects-to-a-private-address', 'status', 302, (response) =>
   response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
 );
-mode('500-with-300-KB', 'status', 500, (response) => response.writeHead(500).end('x'.repeat(300 * 1024)));
-mode('500-that-never-ends', 'status', 500, (response) => response.writeHead(500).write('x'));
-mode('gzip', 'body', 200, (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(pong)));
-mode('cut-before-the-answer', 'status', null, (response) => response.destroy());
-mode('cut-in-the-body', 'body', 200, (response) => {
+addMode('500-with-300-KB', 'status', 500, (response) => response.writeHead(500).end('x'.repeat(300 * 1024)));
+addMode('500-that-never-ends', 'status', 500, (response) => response.writeHead(500).write('x'));
+addMode('gzip', 'body', 200, (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(pong)));
+addMode('cut-before-the-answer', 'status', null, (response) => response.destroy());
+addMode('cut-in-the-body', 'body', 200, (response) => {
   response.writeHead(200, { 'content-length': '100' }).write('{');
   setImmediate(() => response.destroy());
 });
-mode('headers-that-never-come', 'status', null, () => undefined, true);
-mode('a-body-that-never-ends', 'body', 200, (response) => void response.write('{"type":'), true);
+addMode('headers-that-never-come', 'status', null, () => undefined, true);
+addMode('a-body-that-never-ends', 'body', 200, (response) => void response.write('{"type":'), true);
 
 const closedPort = async (): Promise<number> => {
   const site = await startSite(() => undefined);
@@ -65,7 +71,7 @@ const closedPort = async (): Promise<number> => {
   return site.port;
 };
 
-/** URLs that are refused before anything is asked of the network. */
+/** URLs that are refused before any network request. */
 const badUrls = (port: number): string[] => [
   '',
   ' ',
@@ -102,24 +108,24 @@ const badUrls = (port: number): string[] => [
   ].map((host) => `https://${host}:${port}/pong`),
 ];
 
-/** Endpoints of every kind that does not pass, on loopback, and one that does; `outbound` is the real client, with names and an authority of the test. */
+/** Endpoints on loopback, one for each way to fail and one that passes. `outbound` is the real client, with DNS names and a certificate authority of the test. */
 export interface BadEndpoints {
   outbound: Outbound;
   /** The URL that passes. */
   good: string;
-  bad: Bad[];
-  /** How many connections reached a place that no ping may go to. */
-  trespasses(): number;
+  bad: BadEndpoint[];
+  /** How many connections reached the site that no ping may reach. */
+  forbiddenConnections(): number;
   close(): Promise<void>;
 }
 
-/** Starts them all. */
+/** Starts all endpoints. */
 export async function startBadEndpoints(): Promise<BadEndpoints> {
   const certificates = {
-    'bot.example': makeCertificate(['bot.example']),
-    'expired.example': makeCertificate(['expired.example'], -1),
-    'other.example': makeCertificate(['another.example']),
-    'self-signed.example': makeCertificate(['self-signed.example']),
+    'bot.example': await makeCertificate(['bot.example']),
+    'expired.example': await makeCertificate(['expired.example'], -1),
+    'other.example': await makeCertificate(['another.example']),
+    'self-signed.example': await makeCertificate(['self-signed.example']),
   };
   const sites: Site[] = [];
   const at = async (name: keyof typeof certificates | null): Promise<number> => {
@@ -142,23 +148,23 @@ export async function startBadEndpoints(): Promise<BadEndpoints> {
   const hosts: [host: string, port: number, step: EndpointStep, what: string, hangs?: true][] = [
     ['refused.example', closed, 'connect', 'a port that refuses'],
     ['full.example', full.port, 'connect', 'a host that hangs at connect', true],
-    ['plain.example', plain, 'tls', 'https where there is no TLS'],
+    ['plain.example', plain, 'tls', 'https on a port without TLS'],
     ['mute.example', (mute.address() as AddressInfo).port, 'tls', 'a host that hangs at TLS', true],
     ['expired.example', await at('expired.example'), 'tls', 'an expired certificate'],
     ['self-signed.example', await at('self-signed.example'), 'tls', 'a self-signed certificate'],
     ['other.example', await at('other.example'), 'tls', 'a certificate of another name'],
   ];
-  const bad: Bad[] = [
-    ...badUrls(forbidden.port).map((url): Bad => ({ what: `the URL ${JSON.stringify(url)}`, url, step: 'url', status: null })),
+  const bad: BadEndpoint[] = [
+    ...badUrls(forbidden.port).map((url): BadEndpoint => ({ what: `the URL ${JSON.stringify(url)}`, url, step: 'url', status: null })),
     ...['inside.example', 'localhost', 'mixed.example', 'unknown.example'].map(
-      (host): Bad => ({ what: host, url: `https://${host}:${forbidden.port}/pong`, step: 'dns', status: null }),
+      (host): BadEndpoint => ({ what: host, url: `https://${host}:${forbidden.port}/pong`, step: 'dns', status: null }),
     ),
-    { what: 'a name that nobody answers for', url: 'https://slow.example/', step: 'dns', status: null, hangs: true },
-    ...hosts.map(([host, port, step, what, hangs]): Bad => {
+    { what: 'a name whose lookup never ends', url: 'https://slow.example/', step: 'dns', status: null, hangs: true },
+    ...hosts.map(([host, port, step, what, hangs]): BadEndpoint => {
       return { what, url: `https://${host}:${port}/pong`, step, status: null, ...(hangs ? { hangs } : {}) };
     }),
     { what: 'plain http on a TLS port', url: `http://bot.example:${main}/pong`, step: 'status', status: null },
-    ...Object.entries(modes).map(([path, { by: _by, ...rest }]): Bad => {
+    ...Object.entries(modes).map(([path, { by: _by, ...rest }]): BadEndpoint => {
       return { what: path.slice(1).replaceAll('-', ' '), url: `https://bot.example:${main}${path}`, ...rest };
     }),
   ];
@@ -176,11 +182,45 @@ export async function startBadEndpoints(): Promise<BadEndpoints> {
     outbound,
     good: `https://bot.example:${main}/pong`,
     bad,
-    trespasses: () => forbidden.opened(),
+    forbiddenConnections: () => forbidden.opened(),
     async close() {
       full.close();
       mute.close();
       await Promise.all([...sites, forbidden].map((site) => site.close()));
     },
   };
+}
+
+/**
+ * Starts the endpoints and an API that reaches no others, with a person who owns the application `spare`. `checkAll` runs `check` for every bad endpoint and
+ * returns the failures. The checks that take 3 seconds run in parallel from the start, each with an application of its own.
+ */
+export function useBadEndpoints(check: (bad: BadEndpoint, bot: Bot) => Promise<void>): {
+  api: TestApi;
+  endpoints: BadEndpoints;
+  owner: Caller;
+  spare: Bot;
+  checkAll(): Promise<string[]>;
+} {
+  const slow = new Map<BadEndpoint, Promise<void>>();
+  after(() => Promise.allSettled(slow.values()));
+  const api = use(startTestApi);
+  const endpoints = use(startBadEndpoints);
+  const owner = make(() => makePerson(api));
+  const spare = make(() => makeApplication(api, owner));
+  before(() => {
+    Object.assign(api.platform, { outbound: endpoints.outbound });
+    for (const bad of endpoints.bad.filter(({ hangs }) => hangs)) {
+      const run = makeApplication(api, owner).then((bot) => check(bad, bot));
+      run.catch(() => undefined);
+      slow.set(bad, run);
+    }
+  });
+  const checkAll = async (): Promise<string[]> => {
+    const faults: string[] = [];
+    for (const bad of endpoints.bad)
+      await (slow.get(bad) ?? check(bad, spare)).catch((error: Error) => faults.push(`${bad.what}: ${error.message}`));
+    return faults;
+  };
+  return { api, endpoints, owner, spare, checkAll };
 }

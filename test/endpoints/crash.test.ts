@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
@@ -7,146 +6,124 @@ import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
-import { type OwnProcess, startOwn } from '../harness/own-process.ts';
-import { until } from '../harness/scene.ts';
-import { type RaceScene, startRaceScene } from './race-scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { expectKilled, type OwnProcess, sendFatal, useOwnProcess } from '../harness/own-process.ts';
+import { use } from '../harness/use.ts';
+import { startRaceFixture } from './race-fixture.ts';
 
-const lost = [null, 'failed', 'the outcome is unknown because a worker stopped or a store was unavailable'];
+const unknownOutcome = [null, 'failed', 'the outcome is unknown because of a failure of the service'];
 
-describe('Interactions Endpoint: processes that die', function () {
-  this.timeout(180_000); // processes start, and a dead worker's job is found after seconds
-  let scene: RaceScene;
-  let doomed: OwnProcess;
-  beforeEach(async () => {
-    scene = await startRaceScene({ LOG_LEVEL: 'silent' });
-  });
-  afterEach(async () => {
-    doomed.kill('SIGKILL');
-    await doomed.ended;
-    await scene.close();
-  });
-
-  const killedWorker = async (failpoint: Failpoint | ''): Promise<void> => {
-    doomed = await startOwn('worker', scene.api.platform.config, { failpoint });
+describe('Interactions Endpoint: killed processes', function () {
+  this.timeout(180_000); // processes start, and the job of a killed worker is found after seconds
+  const startProcess = useOwnProcess(() => fixture.api.platform.config);
+  const fixture = use(() => startRaceFixture({ LOG_LEVEL: 'silent' }), { each: true });
+  /** Uses the command and lets `act` run while the only worker is one that dies at `failpoint`. Returns the interaction's id once it is dead. */
+  const useAndKill = async (
+    failpoint: Failpoint | '',
+    act: (worker: OwnProcess) => Promise<void> = async () => undefined,
+  ): Promise<string> => {
+    const worker = await startProcess('worker', failpoint);
+    const id = await fixture.use();
+    await expectKilled(worker, () => act(worker));
+    return id;
   };
-  const died = async (): Promise<void> => {
-    expect((await doomed.ended)[1]).to.equal('SIGKILL');
-  };
-  /** Runs `act` while another worker works, until it has also found the job that the dead one left, and ended it. */
+  /** Runs `act` while another worker runs, and waits until that worker has finished the job of the killed one. */
   const withNextWorker = async (act: () => Promise<void>): Promise<void> => {
-    const next = startWorker(scene.worker, createMetrics('worker'));
-    const ops = await openOpsPlatform(scene.api.platform.config, scene.worker.log);
+    const next = startWorker(fixture.worker, createMetrics('worker'));
+    const ops = await openOpsPlatform(fixture.api.platform.config, fixture.worker.log);
     try {
       await act();
       const queue = ops.queues.find(({ name }) => name === 'endpoints') ?? expect.fail();
-      await until(async () => (await queue.getJobCountByTypes('active', 'waiting', 'delayed')) === 0, 'the dead worker’s job');
+      await waitUntil(async () => (await queue.getJobCountByTypes('active', 'waiting', 'delayed')) === 0, 'the job of the killed worker');
     } finally {
       await ops.close();
       await next.close();
     }
   };
-  /** The interaction ends unanswered: the person hears so once, and its owner that nothing is known. */
-  const expiresUnknown = async (id: string, posted: unknown[]): Promise<void> => {
-    await scene.post(id); // whoever runs its job again while there is time sends nothing
-    expect(scene.posted()).to.deep.equal(posted);
-    await scene.age(id, 3_000);
+  /** Expects that the interaction expires, that the person receives this once, and that the log says the outcome is unknown. */
+  const expectExpired = async (id: string, posted: unknown[]): Promise<void> => {
+    await fixture.post(id); // running the job again in time sends nothing
+    expect(fixture.posted()).to.deep.equal(posted);
+    await fixture.age(id, 3_000);
     await withNextWorker(async () => {
-      expect(await scene.heardStates(id)).to.deep.equal(['expired']);
-      await until(async () => (await scene.stored(id)).obAt === undefined, 'all is delivered');
+      expect(await fixture.receivedStates(id)).to.deep.equal(['expired']);
+      await waitUntil(async () => (await fixture.stored(id)).outboxAt === undefined, 'all events are relayed');
     });
-    expect(await scene.heardStates(id)).to.deep.equal(['expired']);
-    expect(scene.posted()).to.deep.equal(posted);
-    expect(await scene.answersTo(id)).to.deep.equal([]);
-    await scene.age(id, 6_000, 'deliveredAt');
-    expect(await scene.logged(id)).to.deep.equal(lost);
+    expect(await fixture.receivedStates(id)).to.deep.equal(['expired']);
+    expect(fixture.posted()).to.deep.equal(posted);
+    expect(await fixture.answersTo(id)).to.deep.equal([]);
+    await fixture.age(id, 6_000, 'deliveredAt');
+    expect(await fixture.logged(id)).to.deep.equal(unknownOutcome);
   };
-  it('a worker that dies after its claim: no request is ever sent, the person is told once that it expired', async () => {
-    await killedWorker('after-endpoint-claim');
-    const id = await scene.use();
-    await died();
-    await expiresUnknown(id, []);
+  it('worker killed after its claim: no request is sent, and the person receives `expired` once', async () => {
+    const id = await useAndKill('after-endpoint-claim');
+    await expectExpired(id, []);
   });
 
-  it('a worker that dies when it has the answer: it is not applied, and the request is not repeated', async () => {
-    scene.endpoint.answer(reply(200, { type: 'message', content: 'x' }));
-    await killedWorker('after-endpoint-reply');
-    const id = await scene.use();
-    await died();
-    await expiresUnknown(id, [id]);
+  it('worker killed when it has the answer: the answer is not applied and the request not repeated', async () => {
+    fixture.endpoint.answer(reply(200, { type: 'message', content: 'x' }));
+    const id = await useAndKill('after-endpoint-reply');
+    await expectExpired(id, [id]);
   });
 
-  it('a worker that dies while the endpoint thinks: the request is not repeated, not even when the endpoint answers at last', async () => {
-    const held: ServerResponse[] = [];
-    scene.endpoint.answer((_received, response) => void held.push(response));
-    await killedWorker('');
-    const id = await scene.use();
-    await until(() => held.length > 0, 'the request');
-    doomed.kill('SIGKILL');
-    await died();
-    await expiresUnknown(id, [id]);
-  });
-
-  it('while it is not known whether the outcome still comes, the log leaves it out', async () => {
-    await killedWorker('after-endpoint-claim');
-    const id = await scene.use();
-    await died();
-    await scene.age(id, 4_000, 'deliveredAt');
-    expect(await scene.logged(id)).to.equal(null);
-    await scene.age(id, 5_000, 'deliveredAt');
-    expect(await scene.logged(id)).to.deep.equal(lost);
-  });
-
-  it('a callback may still answer what a dead worker had posted', async () => {
-    await killedWorker('after-endpoint-reply');
-    const id = await scene.use();
-    await died();
-    expect((await scene.send('callback', id, { type: 'message', content: 'by callback' })).status).to.equal(201);
-    await withNextWorker(async () => {
-      expect(await scene.heardStates(id)).to.deep.equal(['answered']);
+  it('worker killed during the request: the request is not repeated, even if the endpoint answers later', async () => {
+    const held = fixture.hold();
+    const id = await useAndKill('', async (worker) => {
+      await waitUntil(() => held.length > 0, 'the request');
+      worker.kill();
     });
-    expect(scene.posted()).to.deep.equal([id]);
-    expect(await scene.answersTo(id)).to.deep.equal(['by callback']);
+    await expectExpired(id, [id]);
   });
 
-  it('a worker that dies when the answer is decided: its message stands once, the person is told once', async () => {
-    scene.endpoint.answer(reply(200, { type: 'message', content: 'decided' }));
-    await killedWorker('after-answer-write');
-    const id = await scene.use();
-    await died();
-    expect(await scene.answersTo(id)).to.deep.equal([]);
+  it('the log omits an interaction while its outcome may still arrive', async () => {
+    const id = await useAndKill('after-endpoint-claim');
+    await fixture.age(id, 4_000, 'deliveredAt');
+    expect(await fixture.logged(id)).to.equal(null);
+    await fixture.age(id, 5_000, 'deliveredAt');
+    expect(await fixture.logged(id)).to.deep.equal(unknownOutcome);
+  });
+
+  it('a callback can still answer an interaction that a killed worker had posted', async () => {
+    const id = await useAndKill('after-endpoint-reply');
+    expect((await fixture.send('callback', id, { type: 'message', content: 'by callback' })).status).to.equal(201);
     await withNextWorker(async () => {
-      expect(await scene.heardStates(id)).to.deep.equal(['answered']);
-      await until(async () => (await scene.stored(id)).obAt === undefined, 'all is delivered');
+      expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
     });
-    expect(scene.posted()).to.deep.equal([id]);
-    expect(await scene.answersTo(id)).to.deep.equal(['decided']);
-    expect(await scene.heardStates(id)).to.deep.equal(['answered']);
+    expect(fixture.posted()).to.deep.equal([id]);
+    expect(await fixture.answersTo(id)).to.deep.equal(['by callback']);
   });
 
-  it('an api that dies before it asks for the job: the sweep has it posted, once, in time to be answered', async () => {
-    scene.endpoint.answer(reply(200, { type: 'message', content: 'in time' }));
-    doomed = await startOwn('api', scene.api.platform.config, { failpoint: 'after-invoke-write' });
-    const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
-    const headers = { Authorization: scene.asPerson, 'Content-Type': 'application/json' };
-    const status = await fetch(doomed.url + path, { method: 'POST', headers, body: '{}' }).then(
-      (answer) => answer.status,
-      () => null,
-    );
-    expect(status).to.equal(null);
-    await died();
-    const id = String((await scene.api.platform.db.interactions.findOne({}).lean())?._id);
-    const consumers = scene.worker.consume(handlers, () => undefined);
+  it('worker killed after the answer was decided: its message is posted once and the person receives `answered` once', async () => {
+    fixture.endpoint.answer(reply(200, { type: 'message', content: 'decided' }));
+    const id = await useAndKill('after-answer-write');
+    expect(await fixture.answersTo(id)).to.deep.equal([]);
+    await withNextWorker(async () => {
+      expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+      await waitUntil(async () => (await fixture.stored(id)).outboxAt === undefined, 'all events are relayed');
+    });
+    expect(fixture.posted()).to.deep.equal([id]);
+    expect(await fixture.answersTo(id)).to.deep.equal(['decided']);
+    expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+  });
+
+  it('api killed before it enqueued the job: the sweep posts the interaction once, in time for the answer', async () => {
+    fixture.endpoint.answer(reply(200, { type: 'message', content: 'in time' }));
+    const api = await startProcess('api', 'after-invoke-write');
+    const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
+    await sendFatal(api, fixture.asPerson, 'POST', path, {});
+    const id = String((await fixture.api.platform.db.interactions.findOne({}).lean())?._id);
+    const consumers = fixture.worker.startConsumers(handlers, () => undefined);
     try {
-      // Its age is set, not waited for: the sweep leaves what is younger than half a second to the job.
-      await scene.age(id, -60_000);
-      await sweepUnposted(scene.worker);
-      expect((await scene.stored(id)).deliveredAt).to.equal(null);
-      await scene.age(id, 500);
-      await sweepUnposted(scene.worker);
-      await scene.age(id, -60_000);
-      expect(await scene.heardStates(id)).to.deep.equal(['answered']);
-      expect(await scene.answersTo(id)).to.deep.equal(['in time']);
-      expect(scene.posted()).to.deep.equal([id]);
+      // The test sets the age: the sweep leaves interactions younger than half a second to the job.
+      await fixture.age(id, -60_000);
+      await sweepUnposted(fixture.worker);
+      expect((await fixture.stored(id)).deliveredAt).to.equal(null);
+      await fixture.age(id, 500);
+      await sweepUnposted(fixture.worker);
+      await fixture.age(id, -60_000);
+      expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+      expect(await fixture.answersTo(id)).to.deep.equal(['in time']);
+      expect(fixture.posted()).to.deep.equal([id]);
     } finally {
       await consumers.close();
     }

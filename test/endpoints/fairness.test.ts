@@ -1,28 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { forEachAtOnce } from '../../lib/base/at-once.ts';
+import { forEachLimit } from '../../lib/base/for-each-limit.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
-import { until } from '../harness/scene.ts';
-import { type RaceScene, startRaceScene } from './race-scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { use } from '../harness/use.ts';
+import { startRaceFixture } from './race-fixture.ts';
 
 const hangingApplications = 19;
 
 describe('Interactions Endpoint: 19 applications whose endpoints hang', function () {
   this.timeout(180_000);
-  let scene: RaceScene;
-  before(async () => {
-    scene = await startRaceScene({ LOG_LEVEL: 'silent' });
-  });
-  after(() => scene.close());
+  const fixture = use(() => startRaceFixture({ LOG_LEVEL: 'silent' }));
 
-  /** Stores so many uses of commands of each of the other applications, all with a minute's time, and asks for their jobs; how many there are. */
+  /** Stores `each` interactions of every other application, with a minute of time, and enqueues their jobs. Returns how many there are. */
   const useHanging = async (each: number): Promise<number> => {
-    const { db, ids } = scene.api.platform;
-    const like = await scene.stored(await scene.use());
-    const known = (await db.applications.findOne({ _id: scene.bot.applicationId }).lean()) ?? expect.fail();
+    const { db, ids } = fixture.api.platform;
+    const like = await fixture.stored(await fixture.use());
+    const known = (await db.applications.findOne({ _id: fixture.bot.applicationId }).lean()) ?? expect.fail();
     const applications = Array.from({ length: hangingApplications }, (_, at) => ({
       ...known,
       _id: ids.next(),
@@ -34,35 +31,31 @@ describe('Interactions Endpoint: 19 applications whose endpoints hang', function
       Array.from({ length: each }, () => ({ ...like, _id: ids.next(), applicationId })),
     );
     await db.interactions.collection.insertMany(uses as never);
-    await forEachAtOnce(uses, 16, ({ _id }) => scene.worker.enqueue('post-interaction', { interactionId: _id }));
+    await forEachLimit(uses, 16, ({ _id }) => fixture.worker.enqueue('post-interaction', { interactionId: _id }));
     return uses.length;
   };
-  const invoke = async (): Promise<string> => {
-    const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
-    return String((await scene.api.call('POST', path, { as: scene.asPerson, body: {} })).body.id);
-  };
 
-  it('the quick one is answered, messages are delivered, and what is unanswered expires, while all of their requests are open', async () => {
+  it('a quick endpoint is answered, messages are delivered and unanswered interactions expire meanwhile', async () => {
     const held: ServerResponse[] = [];
     let answer = reply(200, { type: 'message', content: 'quick' });
     let opened = (): void => undefined;
     const open = new Promise<void>((resolve) => (opened = resolve));
     const count = await useHanging(25);
-    scene.endpoint.answer((received, response) => {
-      if (received.json.applicationId === scene.bot.applicationId) answer(received, response);
+    fixture.endpoint.answer((received, response) => {
+      if (received.json.applicationId === fixture.bot.applicationId) answer(received, response);
       else if (held.push(response) === count) opened();
     });
-    const running = startWorker(scene.worker, createMetrics('worker'));
+    const running = startWorker(fixture.worker, createMetrics('worker'));
     try {
       await open;
       const ids: string[] = [];
-      for (let at = 0; at < 10; at++) ids.push(await scene.use());
-      for (const id of ids) expect(await scene.heardStates(id)).to.deep.equal(['answered']);
-      for (const id of ids) expect(await scene.answersTo(id)).to.deep.equal(['quick']);
-      await until(async () => (await scene.messages()).every(({ obAt }) => obAt === undefined), 'the messages are delivered');
+      for (let at = 0; at < 10; at++) ids.push(await fixture.use());
+      for (const id of ids) expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+      for (const id of ids) expect(await fixture.answersTo(id)).to.deep.equal(['quick']);
+      await waitUntil(async () => (await fixture.messages()).every(({ outboxAt }) => outboxAt === undefined), 'the messages are delivered');
       answer = reply(200);
-      const unanswered = await invoke(); // its 3 seconds run
-      expect(await scene.heardStates(unanswered)).to.deep.equal(['expired']);
+      const unanswered = await fixture.invoke(); // with the real 3 seconds
+      expect(await fixture.receivedStates(unanswered)).to.deep.equal(['expired']);
       expect(held).to.have.length(count);
       expect(held.filter((response) => response.destroyed)).to.deep.equal([]);
     } finally {

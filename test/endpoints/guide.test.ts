@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
-import { signatureOf } from '../../lib/store/seal.ts';
-import { postWhole } from '../harness/endpoint-scene.ts';
-import { type Scene, startScene, until } from '../harness/scene.ts';
+import { signRequest } from '../../lib/store/seal.ts';
+import { postWhole } from '../harness/endpoint-fixture.ts';
+import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
+import { use } from '../harness/use.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 const guide = readme.slice(readme.indexOf('### Slash commands without a connection'));
@@ -14,21 +15,19 @@ const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([\\
 const [, secret = '', timestamp = '', body = ''] = /secret `(\w+)`, the timestamp `(\d+)` and the body `(\{.*?\})`/.exec(guide) ?? [];
 const [, signature = ''] = /give the signature\n`(\w{64})`/.exec(guide) ?? [];
 
-describe('the endpoint of the README', () => {
+describe('the Interactions Endpoint example in the README', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parlance-guide-'));
   let port: number;
-  let scene: Scene;
   let running: ChildProcess | null = null;
   before(async () => {
     port = await freePort();
     writeFileSync(join(folder, 'endpoint.mjs'), block('js'));
-    scene = await startScene({ OUTBOUND_ALLOW: `127.0.0.1:${port}` });
   });
-  after(async () => {
+  after(() => {
     running?.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
-    await scene.close();
   });
+  const fixture = use(() => startInteractionFixture({ OUTBOUND_ALLOW: `127.0.0.1:${port}` }));
 
   const start = async (signingSecret: string): Promise<void> => {
     running?.kill('SIGKILL');
@@ -41,43 +40,42 @@ describe('the endpoint of the README', () => {
         (answer) => answer.status === 401,
         () => false,
       );
-    await until(asks, 'the endpoint listens, and turns away what is not signed');
+    await waitUntil(asks, 'the endpoint listens and refuses unsigned requests');
   };
   const save = () =>
-    scene.api.call<Record<string, unknown>>('PATCH', `/api/applications/${scene.bot.applicationId}`, {
-      as: scene.asPerson,
+    fixture.api.call<Record<string, unknown>>('PATCH', `/api/applications/${fixture.bot.applicationId}`, {
+      as: fixture.asPerson,
       body: { interactionsEndpointUrl: `http://127.0.0.1:${port}/` },
     });
 
-  it('is refused under another secret; under its own it is saved, and answers a command', async () => {
+  it('fails its ping with another secret; with the right one its URL is saved and it answers a command', async () => {
     await start('another');
     expect((await save()).body).to.deep.include({ code: 'endpoint_unverified' });
-    const { body: application } = await scene.api.call<{ signingSecret: string }>('GET', `/api/applications/${scene.bot.applicationId}`, {
-      as: scene.asPerson,
-    });
+    const path = `/api/applications/${fixture.bot.applicationId}`;
+    const { body: application } = await fixture.api.call<{ signingSecret: string }>('GET', path, { as: fixture.asPerson });
     running?.kill('SIGKILL');
-    await until(
+    await waitUntil(
       () =>
         fetch(`http://127.0.0.1:${port}`).then(
           () => false,
           () => true,
         ),
-      'the first one is gone',
+      'the first process has exited',
     );
     await start(application.signingSecret);
     expect((await save()).status).to.equal(200);
-    const id = await scene.use();
-    await postWhole(scene.worker, id);
-    expect((await scene.stored(id)).state).to.equal('answered');
-    expect((await scene.messages()).map(({ content }) => content)).to.deep.equal(['/hello was used by person']);
+    const id = await fixture.use();
+    await postWhole(fixture.worker, id);
+    expect((await fixture.stored(id)).state).to.equal('answered');
+    expect((await fixture.messages()).map(({ content }) => content)).to.deep.equal(['/hello was used by person']);
   });
 
-  it('the example of a signature is right', () => {
+  it('the example signature is correct', () => {
     expect(signature).to.have.length(64);
-    expect(signatureOf(secret, timestamp, Buffer.from(body))).to.equal(signature);
+    expect(signRequest(secret, timestamp, Buffer.from(body))).to.equal(signature);
   });
 
-  it('the check in Python takes what is signed now, and nothing else', function () {
+  it('the Python check accepts only a current, valid signature', function () {
     const probe = `${block('python')}
 import sys
 now = str(int(time.time()))

@@ -4,13 +4,14 @@ import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { OutboundRequest } from '../../lib/outbound/request.ts';
-import { around } from '../harness/around.ts';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
-import { type EndpointScene, postWhole, startEndpointScene } from '../harness/endpoint-scene.ts';
-import { type FullPort, fillPort } from '../harness/full-port.ts';
-import { type Scene, until } from '../harness/scene.ts';
-import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
+import { postWhole, useEndpointFixture } from '../harness/endpoint-fixture.ts';
+import { fillPort } from '../harness/full-port.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { interceptNext } from '../harness/intercept.ts';
+import { startPeer, startSite } from '../harness/site.ts';
+import { make, use } from '../harness/use.ts';
 
 const message = { type: 'message', content: 'hi' };
 const json = JSON.stringify(message);
@@ -27,7 +28,7 @@ const raw =
     void socket?.write(text);
 const head = 'HTTP/1.1 200 OK\r\n';
 
-describe('an endpoint that hangs', () => {
+describe('Interactions Endpoint: an endpoint that hangs', () => {
   const rows: readonly [at: string, by: Answering, status: number | null, reason: string][] = [
     ['before the headers', () => undefined, null, 'status: timed out'],
     ['after early hints', raw('HTTP/1.1 103 Early Hints\r\n\r\n'), null, 'status: timed out'],
@@ -52,46 +53,36 @@ describe('an endpoint that hangs', () => {
       'body: timed out',
     ],
   ];
-  let world: EndpointScene;
-  let scene: Scene;
-  let mute: Peer;
-  let full: FullPort;
+  const mute = use(() => startPeer(() => undefined));
+  const full = use(fillPort);
+  const { endpointFixture, fixture } = useEndpointFixture(() => [mute.pair, `127.0.0.1:${full.port}`]);
   const ids: Record<string, string> = {};
   before(async () => {
-    mute = await startPeer(() => undefined);
-    full = await fillPort();
-    world = await startEndpointScene([mute.pair, `127.0.0.1:${full.port}`]);
-    scene = world.scene;
-    const { endpoint } = world;
+    const { endpoint } = endpointFixture;
     const deliveries: Promise<void>[] = [];
     const begin = async (at: string, reached: () => boolean): Promise<void> => {
-      const id = await scene.use();
+      const id = await fixture.use();
       ids[at] = id;
-      await scene.age(id, 500);
-      deliveries.push(world.post(id));
-      await until(reached, `the request that hangs ${at}`);
+      await fixture.age(id, 500);
+      deliveries.push(endpointFixture.post(id));
+      await waitUntil(reached, `the request that hangs ${at}`);
     };
-    // They hang together: each begins once the one before it has reached its endpoint.
+    // All requests hang at the same time. Each one starts when the previous one has reached the endpoint.
     for (const [at, by] of rows) {
       endpoint.answer(by);
       const known = endpoint.received.length;
       await begin(at, () => endpoint.received.length > known);
     }
-    await world.moveTo(`https://${mute.pair}/`);
+    await endpointFixture.moveTo(`https://${mute.pair}/`);
     await begin('at TLS', () => mute.opened() === 1);
-    await world.moveTo(`https://127.0.0.1:${full.port}/`);
+    await endpointFixture.moveTo(`https://127.0.0.1:${full.port}/`);
     await begin('at the connection', () => true);
     await Promise.all(deliveries);
-    for (const id of Object.values(ids)) await world.post(id);
-  });
-  after(async () => {
-    full.close();
-    await world.close();
-    await mute.close();
+    for (const id of Object.values(ids)) await endpointFixture.post(id);
   });
 
-  it('gets one request on one connection', () => {
-    const { site } = world.endpoint;
+  it('sends one request on one connection each', () => {
+    const { site } = endpointFixture.endpoint;
     const count = rows.length + 1; // the ping was the first
     expect([site.asked.length, site.opened(), mute.opened()]).to.deep.equal([count, count, 1]);
   });
@@ -101,120 +92,103 @@ describe('an endpoint that hangs', () => {
     ['at TLS', null, null, 'tls: timed out'] as const,
     ['at the connection', null, null, 'connect: timed out'] as const,
   ])
-    it(`${at}: failed; the person sees that it expired, and a callback is too late`, async () => {
+    it(`${at}: the delivery fails, the interaction expires and a callback is too late`, async () => {
       const id = String(ids[at]);
-      expect(await world.logged(id)).to.deep.equal([status, 'failed', reason]);
-      await scene.age(id, limits.answerWindowMs);
-      expect(await world.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await scene.told(id)).to.deep.equal(['expired']);
-      expect((await scene.send('callback', id, message)).body.code).to.equal('interaction_expired');
-      expect(await scene.messages()).to.deep.equal([]);
+      expect(await endpointFixture.logged(id)).to.deep.equal([status, 'failed', reason]);
+      await fixture.age(id, limits.answerWindowMs);
+      expect(await endpointFixture.view(id)).to.include({ state: 'expired', messageId: null });
+      expect(await fixture.relayedStates(id)).to.deep.equal(['expired']);
+      expect((await fixture.send('callback', id, message)).body.code).to.equal('interaction_expired');
+      expect(await fixture.messages()).to.deep.equal([]);
     });
 });
 
-describe('an endpoint that cannot be reached', () => {
-  let world: EndpointScene;
-  let scene: Scene;
-  let secure: Site;
-  let closed: number;
-  before(async () => {
-    secure = await startSite((_request, response) => response.end(json), makeCertificate(['127.0.0.1']));
-    closed = await freePort();
-    world = await startEndpointScene([secure.pair, `127.0.0.1:${closed}`]);
-    scene = world.scene;
-  });
-  after(async () => {
-    await world.close();
-    await secure.close();
-  });
+describe('Interactions Endpoint: an endpoint that cannot be reached', () => {
+  const secure = use(async () => startSite((_request, response) => response.end(json), await makeCertificate(['127.0.0.1'])));
+  const closed = make(async () => ({ port: await freePort() }));
+  const { endpointFixture, fixture } = useEndpointFixture(() => [secure.pair, `127.0.0.1:${closed.port}`]);
 
   const rows: readonly [what: string, url: () => string, reason: string][] = [
-    ['a port on which nobody listens', () => `https://127.0.0.1:${closed}/`, 'connect: failed (ECONNREFUSED)'],
-    ['a certificate that nobody vouches for', () => secure.url, 'tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    ['a closed port', () => `https://127.0.0.1:${closed.port}/`, 'connect: failed (ECONNREFUSED)'],
+    ['a self-signed certificate', () => secure.url, 'tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     ['plain http', () => 'http://example.com/', 'url: is not an https URL'],
-    ['an address that is not public any more', () => `https://127.0.0.2:${secure.port}/`, 'url: is not a public address'],
+    ['an address that is no longer public', () => `https://127.0.0.2:${secure.port}/`, 'url: is not a public address'],
   ];
   for (const [what, url, reason] of rows)
-    it(`${what}: failed, left to the callback route`, async () => {
-      await world.moveTo(url());
-      const id = await scene.use();
-      await world.post(id);
-      expect(await world.logged(id)).to.deep.equal([null, 'failed', reason]);
+    it(`${what}: the delivery fails and a callback can answer`, async () => {
+      await endpointFixture.moveTo(url());
+      const id = await fixture.use();
+      await endpointFixture.post(id);
+      expect(await endpointFixture.logged(id)).to.deep.equal([null, 'failed', reason]);
       expect(secure.asked).to.deep.equal([]);
-      expect((await scene.send('callback', id, message)).status).to.equal(201);
-      expect(await scene.told(id)).to.deep.equal(['answered']);
+      expect((await fixture.send('callback', id, message)).status).to.equal(201);
+      expect(await fixture.relayedStates(id)).to.deep.equal(['answered']);
     });
 });
 
-describe('the 3 seconds of an endpoint', () => {
-  let world: EndpointScene;
-  let scene: Scene;
-  before(async () => {
-    world = await startEndpointScene();
-    scene = world.scene;
-  });
-  after(() => world.close());
+describe('Interactions Endpoint: the 3 seconds', () => {
+  const { endpointFixture, fixture } = useEndpointFixture();
 
-  const posted = (): unknown[] => world.endpoint.received.map(({ json: sent }) => sent.id);
-  /** Delivers, and answers the time that the request was given. */
-  const timeGiven = async (id: string, now = Date.now): Promise<number> => {
+  const posted = (): unknown[] => endpointFixture.endpoint.received.map(({ json: sent }) => sent.id);
+  /** Posts the interaction and returns the timeout of the request. */
+  const timeoutOf = async (id: string, now = Date.now): Promise<number> => {
     const asked: OutboundRequest[] = [];
     const outbound = (request: OutboundRequest) => {
       asked.push(request);
-      return scene.worker.outbound(request);
+      return fixture.worker.outbound(request);
     };
-    await postWhole({ ...scene.worker, outbound, now }, id);
+    await postWhole({ ...fixture.worker, outbound, now }, id);
     return asked[0]?.timeoutMs ?? 0;
   };
 
-  it('once they are over nothing is sent, and nothing is logged', async () => {
-    const id = await scene.use();
-    await scene.age(id, limits.answerWindowMs);
-    await world.post(id);
+  it('sends and logs nothing after the 3 seconds', async () => {
+    const id = await fixture.use();
+    await fixture.age(id, limits.answerWindowMs);
+    await endpointFixture.post(id);
     expect(posted()).not.to.include(id);
-    expect(await world.logged(id)).to.equal(null);
+    expect(await endpointFixture.logged(id)).to.equal(null);
   });
 
-  it('what is left of them since the use, by the database’s clock, is given to the request', async () => {
+  it('gives the request the time that is left since the use, by the database’s clock', async () => {
     for (const shift of [-3_600_000, 0, 3_600_000]) {
-      const id = await scene.use();
-      await scene.age(id, 300);
-      expect(await timeGiven(id, () => Date.now() + shift)).to.be.within(1, limits.answerWindowMs - 300);
+      const id = await fixture.use();
+      await fixture.age(id, 300);
+      expect(await timeoutOf(id, () => Date.now() + shift)).to.be.within(1, limits.answerWindowMs - 300);
       expect(posted()).to.include(id);
     }
   });
 
-  it('what the worker itself takes counts too', async () => {
-    const id = await scene.use();
-    around(scene.worker, 'takeFlight', async (real) => {
+  it('subtracts the time that the worker needs', async () => {
+    const id = await fixture.use();
+    interceptNext(fixture.worker, 'acquireRequestSlot', async (real) => {
       await pause(500);
       return real();
     });
-    expect(await timeGiven(id)).to.be.within(1, 60_000 + limits.answerWindowMs - 500);
+    expect(await timeoutOf(id)).to.be.within(1, 60_000 + limits.answerWindowMs - 500);
   });
 
-  it('nothing is sent when that took them all', async () => {
-    const id = await scene.use();
-    await scene.age(id, 1_500);
-    around(scene.worker, 'takeFlight', async (real) => {
+  it('sends nothing when the worker needed all of the time', async () => {
+    const id = await fixture.use();
+    await fixture.age(id, 1_500);
+    interceptNext(fixture.worker, 'acquireRequestSlot', async (real) => {
       await pause(1_500);
       return real();
     });
-    await world.post(id);
+    await endpointFixture.post(id);
     expect(posted()).not.to.include(id);
-    expect(await world.logged(id)).to.deep.equal([null, 'failed', 'the time was over before the request was sent']);
+    expect(await endpointFixture.logged(id)).to.deep.equal([null, 'failed', 'the 3 seconds were over before the request could be sent']);
   });
 
   for (const body of [message, { ...message, ephemeral: true }, { type: 'defer' }])
-    it(`${JSON.stringify(body)} that comes after them is not applied`, async () => {
-      const id = await scene.use();
-      world.endpoint.answer((received, response) => {
-        void scene.age(id, limits.answerWindowMs).then(() => reply(200, body)(received, response));
+    it(`does not apply ${JSON.stringify(body)} after the 3 seconds`, async () => {
+      const id = await fixture.use();
+      endpointFixture.endpoint.answer((received, response) => {
+        void fixture.age(id, limits.answerWindowMs).then(() => reply(200, body)(received, response));
       });
-      await world.post(id);
-      expect(await world.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: This interaction has expired.']);
-      expect(await world.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await scene.told(id)).to.deep.equal(['expired']);
-      expect(await scene.messages()).to.deep.equal([]);
+      await endpointFixture.post(id);
+      expect(await endpointFixture.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: This interaction has expired.']);
+      expect(await endpointFixture.view(id)).to.include({ state: 'expired', messageId: null });
+      expect(await fixture.relayedStates(id)).to.deep.equal(['expired']);
+      expect(await fixture.messages()).to.deep.equal([]);
     });
 });

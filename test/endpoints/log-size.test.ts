@@ -1,16 +1,14 @@
 import { expect } from 'chai';
-import type { DeliveryPage } from '../../lib/contract/endpoint.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { makeApplication, makePerson, send } from '../harness/factories.ts';
+import type { EndpointDeliveryPage } from '../../lib/contract/endpoint.ts';
+import { startTestApi } from '../harness/api.ts';
+import { makeApplication, makePerson } from '../harness/factories.ts';
+import { send } from '../harness/requests.ts';
+import { use } from '../harness/use.ts';
 
-describe('GET /api/applications/{id}/deliveries among very many', () => {
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+describe('GET /api/applications/{id}/deliveries with many deliveries', () => {
+  const api = use(startTestApi);
 
-  it('reads its own newest 100 in the order of its index, beside 50,000 of others and 5,000 of its own', async () => {
+  it('reads the newest 100 from its index, among 5,000 of the application and 50,000 of others', async () => {
     const { db, ids } = api.platform;
     const owner = await makePerson(api);
     const own = await makeApplication(api, owner);
@@ -29,28 +27,23 @@ describe('GET /api/applications/{id}/deliveries among very many', () => {
       await put(Array.from({ length: 2_500 }, () => sent(own.applicationId)));
       for (const other of others) await put(Array.from({ length: 2_500 }, () => sent(other)));
     }
-    // The query that the route makes, as the database plans it.
+    // Records the query of the route, to explain its plan.
     const { collection } = db.interactions;
     const find = collection.find.bind(collection);
-    const made: { clone(): { explain(): Promise<unknown> } }[] = [];
+    const cursors: { clone(): { explain(): Promise<unknown> } }[] = [];
     Object.assign(collection, {
       find: (...args: Parameters<typeof find>) => {
         const cursor = find(...args);
-        made.push(cursor);
+        cursors.push(cursor);
         return cursor;
       },
     });
-    const { items, hasMore } = await send<DeliveryPage>(
-      api,
-      200,
-      owner,
-      'GET',
-      `/api/applications/${own.applicationId}/deliveries?limit=100`,
-    );
+    const path = `/api/applications/${own.applicationId}/deliveries?limit=100`;
+    const { items, hasMore } = await send<EndpointDeliveryPage>(api, 200, owner, 'GET', path);
     const newest = await find({ applicationId: own.applicationId }).sort({ _id: -1 }).limit(100).toArray();
     expect([items.map(({ id }) => id), hasMore]).to.deep.equal([newest.map(({ _id }) => String(_id)), false]);
-    expect(made).to.have.length(1);
-    const plan = JSON.stringify(await made[0]?.clone().explain());
+    expect(cursors).to.have.length(1);
+    const plan = JSON.stringify(await cursors[0]?.clone().explain());
     expect(plan)
       .to.match(/"deliveries"/)
       .and.not.match(/"Node Type":"Sort"|"stage":"SORT"/);

@@ -1,27 +1,21 @@
 import { expect } from 'chai';
-import type { Delivery, DeliveryPage } from '../../lib/contract/endpoint.ts';
+import type { EndpointDelivery, EndpointDeliveryPage } from '../../lib/contract/endpoint.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
 import { expectError } from '../harness/expect-error.ts';
-import { type Bot, type Caller, makeApplication, makePerson, refused, send } from '../harness/factories.ts';
+import { type Bot, makeApplication, makePerson, unknownId } from '../harness/factories.ts';
+import { refused, send } from '../harness/requests.ts';
+import { useServer } from '../harness/use.ts';
 
-const unknownId = '1000000000000000000';
 const answered = { status: 200, ms: 12, outcome: 'answered', reason: null } as const;
 const minuteMs = 60_000;
 
 describe('GET /api/applications/{id}/deliveries', () => {
-  let api: TestApi;
-  let owner: Caller;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-  });
-  after(() => api.close());
+  const { api, owner } = useServer();
 
   const path = ({ applicationId }: Bot, query = ''): string => `/api/applications/${applicationId}/deliveries${query}`;
-  const page = (bot: Bot, query?: string): Promise<DeliveryPage> => send(api, 200, owner, 'GET', path(bot, query));
+  const page = (bot: Bot, query?: string): Promise<EndpointDeliveryPage> => send(api, 200, owner, 'GET', path(bot, query));
 
-  /** Interactions of an application that were sent, oldest first; `more` changes each. */
+  /** Builds sent interactions of an application, oldest first. `more` changes the fields of each. */
   const stored = (
     { applicationId, id: botId }: Pick<Bot, 'applicationId' | 'id'>,
     count: number,
@@ -56,43 +50,43 @@ describe('GET /api/applications/{id}/deliveries', () => {
     return docs.map(({ _id }) => _id);
   };
 
-  it('{ items, hasMore } with every outcome as it was noted, newest first; empty at first', async () => {
+  it('returns { items, hasMore } with every stored outcome, newest first', async () => {
     const bot = await makeApplication(api, owner);
     expect(await page(bot)).to.deep.equal({ items: [], hasMore: false });
-    const noted: Omit<Delivery, 'id' | 'interactionId' | 'at'>[] = [
+    const outcomes: Omit<EndpointDelivery, 'id' | 'interactionId' | 'at'>[] = [
       answered,
       { status: 200, ms: 0, outcome: 'deferred', reason: null },
       { status: 200, ms: 2999, outcome: 'empty', reason: null },
-      { status: 500, ms: 3, outcome: 'failed', reason: 'status: answered 500' },
+      { status: 500, ms: 3, outcome: 'failed', reason: 'status: is 500; only 200 is accepted' },
       { status: null, ms: 3000, outcome: 'failed', reason: 'connect: timed out' },
     ];
-    const docs = stored(bot, noted.length, (at) => ({ delivery: noted[at] as typeof answered, deliveredAt: new Date(1.75e12 + at) }));
+    const docs = stored(bot, outcomes.length, (at) => ({ delivery: outcomes[at] as typeof answered, deliveredAt: new Date(1.75e12 + at) }));
     await put(docs);
-    const items = docs.map(({ _id: id, deliveredAt }, at) => ({ id, interactionId: id, at: deliveredAt?.toISOString(), ...noted[at] }));
+    const items = docs.map(({ _id: id, deliveredAt }, at) => ({ id, interactionId: id, at: deliveredAt?.toISOString(), ...outcomes[at] }));
     expect(await page(bot)).to.deep.equal({ items: items.toReversed(), hasMore: false });
   });
 
-  it('the last 100 of 105; pages by before and limit, and hasMore is true exactly while there are more of them', async () => {
+  it('lists the last 100 of 105, in pages by before and limit, with hasMore', async () => {
     const bot = await makeApplication(api, owner);
     const ids = (await put(stored(bot, 105))).toReversed();
-    const seen = async (query?: string): Promise<[ids: string[], hasMore: boolean]> => {
+    const listPage = async (query?: string): Promise<[ids: string[], hasMore: boolean]> => {
       const { items, hasMore } = await page(bot, query);
       return [items.map(({ id }) => id), hasMore];
     };
-    expect(await seen()).to.deep.equal([ids.slice(0, 50), true]);
-    expect(await seen('?limit=100')).to.deep.equal([ids.slice(0, 100), false]);
-    expect(await seen('?limit=99')).to.deep.equal([ids.slice(0, 99), true]);
-    expect(await seen('?limit=1')).to.deep.equal([ids.slice(0, 1), true]);
-    expect(await seen(`?before=${ids[49]}`)).to.deep.equal([ids.slice(50, 100), false]);
-    expect(await seen(`?before=${ids[48]}`)).to.deep.equal([ids.slice(49, 99), true]);
-    expect(await seen(`?before=${ids[98]}&limit=1`)).to.deep.equal([ids.slice(99, 100), false]);
-    expect(await seen(`?before=${ids[97]}&limit=1`)).to.deep.equal([ids.slice(98, 99), true]);
-    for (const last of [99, 100, 104]) expect(await seen(`?before=${ids[last]}`)).to.deep.equal([[], false]);
-    expect(await seen(`?before=${unknownId}`)).to.deep.equal([[], false]);
-    expect(await seen('?before=9999999999999999999&limit=2')).to.deep.equal([ids.slice(0, 2), true]);
+    expect(await listPage()).to.deep.equal([ids.slice(0, 50), true]);
+    expect(await listPage('?limit=100')).to.deep.equal([ids.slice(0, 100), false]);
+    expect(await listPage('?limit=99')).to.deep.equal([ids.slice(0, 99), true]);
+    expect(await listPage('?limit=1')).to.deep.equal([ids.slice(0, 1), true]);
+    expect(await listPage(`?before=${ids[49]}`)).to.deep.equal([ids.slice(50, 100), false]);
+    expect(await listPage(`?before=${ids[48]}`)).to.deep.equal([ids.slice(49, 99), true]);
+    expect(await listPage(`?before=${ids[98]}&limit=1`)).to.deep.equal([ids.slice(99, 100), false]);
+    expect(await listPage(`?before=${ids[97]}&limit=1`)).to.deep.equal([ids.slice(98, 99), true]);
+    for (const last of [99, 100, 104]) expect(await listPage(`?before=${ids[last]}`)).to.deep.equal([[], false]);
+    expect(await listPage(`?before=${unknownId}`)).to.deep.equal([[], false]);
+    expect(await listPage('?before=9999999999999999999&limit=2')).to.deep.equal([ids.slice(0, 2), true]);
     const walked: string[] = [];
     for (let more = true, before = ''; more; ) {
-      const [part, hasMore] = await seen(`?limit=7${before}`);
+      const [part, hasMore] = await listPage(`?limit=7${before}`);
       walked.push(...part);
       [more, before] = [hasMore, `&before=${part.at(-1)}`];
     }
@@ -115,12 +109,12 @@ describe('GET /api/applications/{id}/deliveries', () => {
     `before=${unknownId}&before=${unknownId}`,
     'before[$ne]=x&before=x',
   ])
-    it(`400 invalid_request for ?${query}`, async () => {
+    it(`answers 400 invalid_request to ?${query}`, async () => {
       const bot = await makeApplication(api, owner);
       expectError(await api.call('GET', path(bot, `?${query}`), { as: owner.as }), 400, 'invalid_request');
     });
 
-  it('one that waits for its request, is under way, or went over the gateway is not in it; one whose outcome is known is, at once; one whose worker died is failed', async () => {
+  it('lists deliveries with an outcome and, as failed, those of a killed worker; omits pending ones and the gateway', async () => {
     const bot = await makeApplication(api, owner);
     const [lost, done] = await put([
       ...stored(bot, 1, () => ({ deliveredAt: new Date(Date.now() - minuteMs), state: 'expired' })).map(
@@ -138,11 +132,11 @@ describe('GET /api/applications/{id}/deliveries', () => {
     expect(items[1]).to.deep.include({
       status: null,
       outcome: 'failed',
-      reason: 'the outcome is unknown because a worker stopped or a store was unavailable',
+      reason: 'the outcome is unknown because of a failure of the service',
     });
   });
 
-  it('403 not_owner, 403 bots_not_allowed, 404, 401', async () => {
+  it('answers 403 not_owner, 403 bots_not_allowed, 404 and 401', async () => {
     const [bot, other] = [await makeApplication(api, owner, 'seen', true), await makePerson(api)];
     await put(stored(bot, 1));
     await refused(api, [403, 'not_owner'], other, 'GET', path(bot));
@@ -153,7 +147,7 @@ describe('GET /api/applications/{id}/deliveries', () => {
     await refused(api, [404, 'not_found'], owner, 'GET', path(bot));
   });
 
-  it('another application’s never show, the caller’s own other one’s neither', async () => {
+  it('lists no deliveries of another application, even of the same owner', async () => {
     const [one, two] = [await makeApplication(api, owner), await makeApplication(api, owner)];
     const ids = await put([...stored(one, 3), ...stored(two, 3)]);
     expect((await page(one)).items.map(({ id }) => id)).to.deep.equal(ids.slice(0, 3).toReversed());

@@ -1,21 +1,21 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import type { DeliveryOutcome } from '../../lib/contract/endpoint.ts';
+import type { EndpointDeliveryOutcome } from '../../lib/contract/endpoint.ts';
 import type { InteractionState } from '../../lib/contract/interaction.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
-import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
-import type { Scene } from '../harness/scene.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { useEndpointFixture } from '../harness/endpoint-fixture.ts';
+import { startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
 
-/** Answers 200 with these bytes, whatever they are. */
+/** Answers 200 with these bytes. */
 const bytes =
   (body: Buffer | string, headers: Record<string, string> = {}): Answering =>
   (_received, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers });
     response.end(body);
   };
-/** Answers with these bytes as they go over the wire, and ends. */
+/** Writes these bytes to the socket and closes it. */
 const raw =
   (...pieces: readonly string[]): Answering =>
   (_received, response) =>
@@ -25,167 +25,166 @@ const message = (content: string) => ({ type: 'message', content });
 const json = JSON.stringify(message('hi'));
 const padded = (size: number): string => json.padEnd(size, ' ');
 const sized = `Content-Length: ${json.length}`;
-const brim = limits.endpointAnswerBytes;
+const maxBytes = limits.endpointResponseBytes;
 
-describe('an endpoint answers', () => {
-  let world: EndpointScene;
-  let scene: Scene;
-  let other: Site;
-  before(async () => {
-    other = await startSite((_request, response) => response.end(json));
-    world = await startEndpointScene([other.pair, `localhost:${other.port}`]);
-    scene = world.scene;
-  });
-  after(async () => {
-    await world.close();
-    await other.close();
-  });
+describe('Interactions Endpoint: answers of the endpoint', () => {
+  const other = use(() => startSite((_request, response) => response.end(json)));
+  const { endpointFixture, fixture } = useEndpointFixture(() => [other.pair, `localhost:${other.port}`]);
 
-  /** Uses the command and delivers it twice; exactly one request on one connection goes out, and the owner's log says what became of it. */
-  const deliver = async (by: Answering, outcome: DeliveryOutcome, status: number | null, reason: RegExp | null): Promise<string> => {
-    const { endpoint } = world;
+  /** Uses the command and runs its job twice. Expects exactly one request on one connection, and this outcome in the owner's log. */
+  const deliver = async (
+    by: Answering,
+    outcome: EndpointDeliveryOutcome,
+    status: number | null,
+    reason: RegExp | null,
+  ): Promise<string> => {
+    const { endpoint } = endpointFixture;
     const { site } = endpoint;
     endpoint.answer(by);
     const before = [site.asked.length, site.opened()];
-    const id = await scene.use();
-    await world.post(id);
-    await world.post(id);
+    const id = await fixture.use();
+    await endpointFixture.post(id);
+    await endpointFixture.post(id);
     expect([site.asked.length, site.opened()]).to.deep.equal(before.map((count) => count + 1));
     expect(other.opened()).to.equal(0);
-    const [latest] = await world.log();
+    const [latest] = await endpointFixture.log();
     expect(latest).to.include({ id, interactionId: id, status, outcome });
     if (reason) expect(latest?.reason).to.match(reason);
     else expect(latest?.reason).to.equal(null);
     return id;
   };
-  const contents = async (): Promise<string[]> => (await scene.messages()).map(({ content }) => content);
-  /** Nobody has answered: the person sees nothing yet, and the callback route answers once. */
-  const leftToCallback = async (id: string): Promise<void> => {
-    const { endpoint } = world;
+  const contents = async (): Promise<string[]> => (await fixture.messages()).map(({ content }) => content);
+  /** Expects that the interaction is unanswered and that a callback can answer it. */
+  const expectUnanswered = async (id: string): Promise<void> => {
+    const { endpoint } = endpointFixture;
     const [known, asked] = [await contents(), endpoint.site.asked.length];
-    expect(await world.view(id)).to.include({ state: 'created', messageId: null });
-    expect(await scene.told(id)).to.deep.equal([]);
-    expect(await scene.botEvents()).to.deep.equal([]);
-    expect((await scene.send('callback', id, message(`by callback ${id}`))).status).to.equal(201);
+    expect(await endpointFixture.view(id)).to.include({ state: 'created', messageId: null });
+    expect(await fixture.relayedStates(id)).to.deep.equal([]);
+    expect(await fixture.botEvents()).to.deep.equal([]);
+    expect((await fixture.send('callback', id, message(`by callback ${id}`))).status).to.equal(201);
     expect(await contents()).to.deep.equal([...known, `by callback ${id}`]);
-    expect(await scene.told(id)).to.deep.equal(['answered']);
-    await world.post(id);
+    expect(await fixture.relayedStates(id)).to.deep.equal(['answered']);
+    await endpointFixture.post(id);
     expect(endpoint.site.asked).to.have.length(asked);
   };
 
-  const applied: readonly [does: string, by: Answering, content: string][] = [
+  const applied: readonly [what: string, by: Answering, content: string][] = [
     ['200 with a message', reply(200, message('hi')), 'hi'],
     ['200 with embeds alone', reply(200, { type: 'message', embeds: [{ title: 't' }] }), ''],
-    ['unknown fields besides', reply(200, { ...message('hi'), id: '1', state: 'expired', nonce: 'n', authorId: '2' }), 'hi'],
-    ['what looks like an expression', reply(200, message('$answer')), '$answer'],
-    ['what looks like the clock', reply(200, message('$$NOW')), '$$NOW'],
+    ['additional unknown fields', reply(200, { ...message('hi'), id: '1', state: 'expired', nonce: 'n', authorId: '2' }), 'hi'],
+    ['content like an expression', reply(200, message('$answer')), '$answer'],
+    ['content like a variable', reply(200, message('$$NOW')), '$$NOW'],
     ['exactly 2000 characters', reply(200, message('😀'.repeat(2000))), '😀'.repeat(2000)],
     ['half a surrogate pair', bytes('{"type":"message","content":"a\\ud800"}'), 'a\ufffd'],
     ['another Content-Type', bytes(json, { 'content-type': 'text/html' }), 'hi'],
     ['a byte order mark first', bytes(`\ufeff${json}`), 'hi'],
-    ['JSON of exactly 256 KiB', bytes(padded(brim)), 'hi'],
-    ['in pieces', (_received, response) => void (response.write(json.slice(0, 9)), setImmediate(() => response.end(json.slice(9)))), 'hi'],
+    ['JSON of exactly 256 KiB', bytes(padded(maxBytes)), 'hi'],
+    [
+      'a body in pieces',
+      (_received, response) => void (response.write(json.slice(0, 9)), setImmediate(() => response.end(json.slice(9)))),
+      'hi',
+    ],
     ['several cookies', (_received, response) => void response.setHeader('set-cookie', ['a=b', 'c=d']).end(json), 'hi'],
-    ['and keeps the connection', (_received, { socket }) => void socket?.write(`HTTP/1.1 200 OK\r\n${sized}\r\n\r\n${json}`), 'hi'],
+    ['a connection that stays open', (_received, { socket }) => void socket?.write(`HTTP/1.1 200 OK\r\n${sized}\r\n\r\n${json}`), 'hi'],
     ['early hints first', raw('HTTP/1.1 103 Early Hints', 'Link: </x>', '', 'HTTP/1.1 200 OK', sized, '', json), 'hi'],
     ['HTTP/1.0 without a length', raw('HTTP/1.0 200 OK', '', json), 'hi'],
   ];
-  for (const [does, by, content] of applied)
-    it(`${does}: answered`, async () => {
+  for (const [what, by, content] of applied)
+    it(`${what}: the interaction is answered`, async () => {
       const known = await contents();
       const id = await deliver(by, 'answered', 200, null);
-      const [last] = (await scene.messages()).slice(known.length);
-      expect(last).to.include({ content, authorId: scene.bot.id });
-      expect(last?.interaction).to.deep.equal({ id, userId: scene.world.ownerId, name: 'hello' });
+      const [last] = (await fixture.messages()).slice(known.length);
+      expect(last).to.include({ content, authorId: fixture.bot.id });
+      expect(last?.interaction).to.deep.equal({ id, userId: fixture.seeded.ownerId, name: 'hello' });
       expect(await contents()).to.have.length(known.length + 1);
-      expect(await world.view(id)).to.include({ state: 'answered', messageId: last?._id });
-      expect(await scene.told(id)).to.deep.equal(['answered']);
-      expect((await scene.send('callback', id, message('again'))).body.code).to.equal('already_answered');
+      expect(await endpointFixture.view(id)).to.include({ state: 'answered', messageId: last?._id });
+      expect(await fixture.relayedStates(id)).to.deep.equal(['answered']);
+      expect((await fixture.send('callback', id, message('again'))).body.code).to.equal('already_answered');
     });
 
-  const hidden: readonly [does: string, body: object, outcome: DeliveryOutcome, state: InteractionState, sees: string[]][] = [
+  const hidden: readonly [what: string, body: object, outcome: EndpointDeliveryOutcome, state: InteractionState, sees: string[]][] = [
     ['an ephemeral message', { ...message('secret'), ephemeral: true }, 'answered', 'answered', ['hidden: secret', 'answered']],
     ['a defer', { type: 'defer' }, 'deferred', 'deferred', ['deferred']],
     ['an ephemeral defer', { type: 'defer', ephemeral: true }, 'deferred', 'deferred', ['deferred']],
   ];
-  for (const [does, body, outcome, state, sees] of hidden)
-    it(`200 with ${does}: ${outcome}`, async () => {
+  for (const [what, body, outcome, state, sees] of hidden)
+    it(`200 with ${what}: the interaction is ${outcome}`, async () => {
       const known = await contents();
       const id = await deliver(reply(200, body), outcome, 200, null);
-      expect(await world.view(id)).to.include({ state, messageId: null });
-      expect(await scene.told(id)).to.deep.equal(sees);
+      expect(await endpointFixture.view(id)).to.include({ state, messageId: null });
+      expect(await fixture.relayedStates(id)).to.deep.equal(sees);
       expect(await contents()).to.deep.equal(known);
-      expect((await scene.send('callback', id, message('again'))).body.code).to.equal('already_answered');
+      expect((await fixture.send('callback', id, message('again'))).body.code).to.equal('already_answered');
       if (state === 'answered') return;
-      expect((await scene.send('followup', id, { content: does })).status).to.equal(201);
+      expect((await fixture.send('followup', id, { content: what })).status).to.equal(201);
       const secret = 'ephemeral' in body;
-      expect(await scene.told(id)).to.deep.equal(secret ? [`hidden: ${does}`, 'answered'] : ['answered']);
-      expect(await contents()).to.deep.equal(secret ? known : [...known, does]);
+      expect(await fixture.relayedStates(id)).to.deep.equal(secret ? [`hidden: ${what}`, 'answered'] : ['answered']);
+      expect(await contents()).to.deep.equal(secret ? known : [...known, what]);
     });
 
-  const empty: readonly [does: string, by: Answering][] = [
+  const empty: readonly [what: string, by: Answering][] = [
     ['200 with Content-Length 0', bytes('')],
-    ['200 in chunks, and none', (_received, response) => void response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
-    ['200 with neither, and closes', raw('HTTP/1.1 200 OK', 'Connection: close', '', '')],
+    ['200 without any chunk', (_received, response) => void response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
+    ['200 without a length, and closes', raw('HTTP/1.1 200 OK', 'Connection: close', '', '')],
   ];
-  for (const [does, by] of empty)
-    it(`${does}: empty, left to the callback route`, async () => {
-      await leftToCallback(await deliver(by, 'empty', 200, null));
+  for (const [what, by] of empty)
+    it(`${what}: the outcome is empty and a callback can answer`, async () => {
+      await expectUnanswered(await deliver(by, 'empty', 200, null));
     });
 
   const to = (status: number, location: () => string): Answering => {
     return (_received, response) => void response.writeHead(status, { location: location() }).end(json);
   };
   const nested = (depth: number): string => `{"type":"message","content":"x","deep":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-  const refused: readonly (readonly [does: string, by: Answering, status: number | null, reason: RegExp])[] = [
+  const refused: readonly (readonly [what: string, by: Answering, status: number | null, reason: RegExp])[] = [
     ...[201, 202, 206, 400, 401, 404, 429, 500, 503].map(
-      (status) => [String(status), reply(status, json), status, new RegExp(`^status: answered ${status}, where only 200 counts$`)] as const,
+      (status) => [String(status), reply(status, json), status, new RegExp(`^status: is ${status}; only 200 is accepted$`)] as const,
     ),
-    ['500 with a page without end', (_received, response) => response.writeHead(500).write('x'), 500, /^status: answered 500,/],
-    ['204', reply(204), 204, /^status: answered 204,/],
+    ['500 with an endless body', (_received, response) => response.writeHead(500).write('x'), 500, /^status: is 500;/],
+    ['204', reply(204), 204, /^status: is 204;/],
     ...[301, 302, 303, 307, 308].flatMap(
       (status) =>
         [
-          [`${status} to itself`, to(status, () => world.endpoint.url), status, /^status: answered 30/],
-          [`${status} to loopback`, to(status, () => `${other.url}/`), status, /^status: answered 30/],
-          [`${status} to another name`, to(status, () => `http://localhost:${other.port}/`), status, /^status: answered 30/],
-          [`${status} to a public name`, to(status, () => 'https://example.com/'), status, /^status: answered 30/],
+          [`${status} to itself`, to(status, () => endpointFixture.endpoint.url), status, /^status: is 30/],
+          [`${status} to loopback`, to(status, () => `${other.url}/`), status, /^status: is 30/],
+          [`${status} to another name`, to(status, () => `http://localhost:${other.port}/`), status, /^status: is 30/],
+          [`${status} to a public name`, to(status, () => 'https://example.com/'), status, /^status: is 30/],
         ] as const,
     ),
-    ['a blank body', bytes(' \r\n'), 200, /^body: is not JSON in UTF-8$/],
-    ['what is no JSON', bytes('hello'), 200, /^body: is not JSON in UTF-8$/],
-    ['JSON cut off', bytes('{"type":"message","content":"h'), 200, /^body: is not JSON in UTF-8$/],
-    ['two JSONs', bytes(json + json), 200, /^body: is not JSON in UTF-8$/],
+    ['a blank body', bytes(' \r\n'), 200, /^body: is not valid JSON in UTF-8$/],
+    ['text that is not JSON', bytes('hello'), 200, /^body: is not valid JSON in UTF-8$/],
+    ['JSON cut off', bytes('{"type":"message","content":"h'), 200, /^body: is not valid JSON in UTF-8$/],
+    ['two JSON values', bytes(json + json), 200, /^body: is not valid JSON in UTF-8$/],
     [
-      'what is not UTF-8',
+      'bytes that are not UTF-8',
       bytes(Buffer.from('7b2274797065223a226d657373616765222c22636f6e74656e74223a22ff227d', 'hex')),
       200,
-      /^body: is not JSON in UTF-8$/,
+      /^body: is not valid JSON in UTF-8$/,
     ],
     ['null', bytes('null'), 200, /^invalid_request: .*check the body \(This must be an object\)/],
     ['an array', bytes(`[${json}]`), 200, /^invalid_request: .*check the body \(This must be an object\)/],
-    ['a text', bytes('"message"'), 200, /^invalid_request: .*check the body \(This must be an object\)/],
+    ['a string', bytes('"message"'), 200, /^invalid_request: .*check the body \(This must be an object\)/],
     ['a number', bytes('0'), 200, /^invalid_request: .*check the body \(This must be an object\)/],
-    ['JSON nested too deep', bytes(nested(32)), 200, /^body: is nested deeper than 32$/],
-    ['JSON nested 100,000 deep', bytes(nested(100_000)), 200, /^body: is nested deeper than 32$/],
+    ['JSON nested too deep', bytes(nested(32)), 200, /^body: is nested deeper than 32 levels$/],
+    ['JSON nested 100,000 deep', bytes(nested(100_000)), 200, /^body: is nested deeper than 32 levels$/],
     ['no type', reply(200, { content: 'hi' }), 200, /^invalid_request: .*check type \(This field is required\)/],
     ...['pong', 'ping', 'Message', 1, null].map(
       (type) =>
         [`the type ${String(type)}`, reply(200, { ...message('hi'), type }), 200, /^invalid_request: .*check type \(Use one of: /] as const,
     ),
-    ['a message of nothing', reply(200, { type: 'message' }), 200, /^invalid_request: .*needs content/],
-    ['a message of blanks', reply(200, message(' \n ')), 200, /^invalid_request: .*needs content/],
+    ['a message without content', reply(200, { type: 'message' }), 200, /^invalid_request: .*needs content/],
+    ['a message of white space', reply(200, message(' \n ')), 200, /^invalid_request: .*needs content/],
     ['2001 characters', reply(200, message('x'.repeat(2001))), 200, /^invalid_request: .*check content /],
     ['11 embeds', reply(200, { type: 'message', embeds: Array(11).fill({ title: 't' }) }), 200, /^invalid_request: .*check embeds /],
-    ['an embed of nothing', reply(200, { ...message('hi'), embeds: [{}] }), 200, /^invalid_request: ./],
-    ['an ephemeral that is no boolean', reply(200, { ...message('hi'), ephemeral: 'yes' }), 200, /^invalid_request: .*check ephemeral /],
+    ['an empty embed', reply(200, { ...message('hi'), embeds: [{}] }), 200, /^invalid_request: ./],
+    ['an ephemeral that is not a boolean', reply(200, { ...message('hi'), ephemeral: 'yes' }), 200, /^invalid_request: .*check ephemeral /],
     [
-      'gzip, unasked',
+      'gzip that was not requested',
       bytes(gzipSync(json), { 'content-encoding': 'gzip' }),
       200,
       /^body: is compressed although no compression was requested$/,
     ],
-    ['one byte more than 256 KiB', bytes(padded(brim + 1)), 200, /^body: is longer than 262144 bytes$/],
+    ['one byte more than 256 KiB', bytes(padded(maxBytes + 1)), 200, /^body: is longer than 262144 bytes$/],
     ['300 KB', bytes(padded(300_000)), 200, /^body: is longer/],
     [
       '300 KB in chunks',
@@ -194,10 +193,10 @@ describe('an endpoint answers', () => {
       /^body: is longer/,
     ],
     ['headers over 16 KiB', bytes(json, { 'x-long': 'x'.repeat(17_000) }), null, /^status: failed/],
-    ['100 Continue, unasked', raw('HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', sized, '', json), null, /^status: failed/],
+    ['100 Continue that was not requested', raw('HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', sized, '', json), null, /^status: failed/],
     ['both a length and chunks', raw('HTTP/1.1 200 OK', sized, 'Transfer-Encoding: chunked', '', json), null, /^status: failed/],
     ['two lengths', raw('HTTP/1.1 200 OK', sized, 'Content-Length: 2', '', json), null, /^status: failed/],
-    ['what is no HTTP', raw('SSH-2.0-odd', ''), null, /^status: failed/],
+    ['text that is not HTTP', raw('SSH-2.0-odd', ''), null, /^status: failed/],
     ['nothing, and closes', (_received, { socket }) => void socket?.end(), null, /^status: failed/],
     ['nothing, and resets', (_received, { socket }) => void socket?.resetAndDestroy(), null, /^status: failed/],
     ['half the headers, and closes', raw('HTTP/1.1 200 OK', 'Content-'), null, /^status: failed/],
@@ -215,8 +214,8 @@ describe('an endpoint answers', () => {
       /^body: failed/,
     ],
   ];
-  for (const [does, by, status, reason] of refused)
-    it(`${does}: failed, left to the callback route`, async () => {
-      await leftToCallback(await deliver(by, 'failed', status, reason));
+  for (const [what, by, status, reason] of refused)
+    it(`${what}: the delivery fails and a callback can answer`, async () => {
+      await expectUnanswered(await deliver(by, 'failed', status, reason));
     });
 });

@@ -3,11 +3,11 @@ import { createLog } from '../../lib/base/log.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
 import type { Handlers } from '../../lib/store/queue/queue.ts';
 import { handlers } from '../../workers/handlers.ts';
-import { until } from '../harness/scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { testConfig } from '../harness/stores.ts';
 
-describe('a backlog of interactions for endpoints', () => {
-  it('is taken newest first: past what a machine can do some are in time, instead of all being late', async () => {
+describe('Interactions Endpoint: a backlog of jobs', () => {
+  it('runs the newest jobs first, so that under overload some are still in time', async () => {
     const config = testConfig();
     const platform = await openWorkerPlatform(config, createLog('test', config.LOG_LEVEL));
     const ids = Array.from({ length: 5 }, () => platform.ids.next());
@@ -17,9 +17,9 @@ describe('a backlog of interactions for endpoints', () => {
       ...handlers,
       'post-interaction': async (_platform, { interactionId }) => void taken.push(interactionId),
     };
-    const consumers = platform.consume(recording, () => undefined);
+    const consumers = platform.startConsumers(recording, () => undefined);
     try {
-      await until(() => taken.length === ids.length, 'all are taken');
+      await waitUntil(() => taken.length === ids.length, 'all jobs have run');
       expect(taken).to.deep.equal(ids.toReversed());
     } finally {
       await consumers.close();

@@ -1,23 +1,19 @@
 import { expect } from 'chai';
 import { createOutbound } from '../../lib/outbound/request.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { reply, startEndpoint, type TestEndpoint } from '../harness/endpoint.ts';
-import { type Bot, type Caller, makeApplication, makePerson } from '../harness/factories.ts';
+import { reply, startEndpoint } from '../harness/endpoint.ts';
+import { makeApplication, makePerson } from '../harness/factories.ts';
 import { startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
 
 describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
-  let endpoint: TestEndpoint;
-  let other: TestEndpoint;
-  before(async () => {
-    [endpoint, other] = await Promise.all([startEndpoint(), startEndpoint()]);
-  });
-  after(() => Promise.all([endpoint.close(), other.close()]));
+  const [endpoint, other] = [use(startEndpoint), use(startEndpoint)];
 
-  /** An API under a setting of OUTBOUND_ALLOW, and what saving `url` there fails with; null when it is saved. */
+  /** Runs `run` with an API under this OUTBOUND_ALLOW. `save` returns the step at which saving a URL fails, or null. */
   const withAllowed = async (allow: string, run: (save: (url: string) => Promise<string | null>, api: TestApi) => Promise<void>) => {
     const api = await startTestApi(allow === '' ? {} : { OUTBOUND_ALLOW: allow });
-    const owner: Caller = await makePerson(api);
-    const bot: Bot = await makeApplication(api, owner);
+    const owner = await makePerson(api);
+    const bot = await makeApplication(api, owner);
     const path = `/api/applications/${bot.applicationId}`;
     const save = async (interactionsEndpointUrl: string): Promise<string | null> => {
       const { status, body } = await api.call('PATCH', path, { as: owner.as, body: { interactionsEndpointUrl } });
@@ -32,14 +28,14 @@ describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
     }
   };
 
-  it('by default nothing private is let in', () =>
+  it('allows no private address by default', () =>
     withAllowed('', async (save) => {
       expect(await save(endpoint.url)).to.equal('url');
       expect(await save(endpoint.url.replace('http:', 'https:'))).to.equal('url');
       expect(endpoint.site.opened()).to.equal(0);
     }));
 
-  it('lets in its host and port, private and over plain http, and nothing else', () =>
+  it('allows exactly its host and port, private and over plain http', () =>
     withAllowed(endpoint.site.pair, async (save, api) => {
       const { port } = endpoint.site;
       expect(await save(endpoint.url)).to.equal(null);
@@ -57,7 +53,7 @@ describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
         `http://bot.example:${port}/`,
       ])
         expect(await save(url), url).to.equal('url');
-      // A name that resolves to the very address that is let in.
+      // A name that resolves to the allowed address.
       const outbound = createOutbound({ allow: [endpoint.site.pair], resolve: async () => ['127.0.0.1'] });
       Object.assign(api.platform, { outbound });
       for (const name of ['alias.example', 'localhost', 'localhost.'])
@@ -65,19 +61,19 @@ describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
       expect([endpoint.site.opened(), other.site.opened()]).to.deep.equal([opened, 0]);
     }));
 
-  it('what it lets in leads nowhere else: a redirect is followed to no place, private or let in', async () => {
+  it('follows no redirect of an allowed endpoint, even to an allowed address', async () => {
     for (const location of [other.url, endpoint.url, 'https://10.0.0.1/']) {
-      const leading = await startSite((received, response) => reply(307, undefined, { location })(received as never, response));
+      const redirecting = await startSite((received, response) => reply(307, undefined, { location })(received as never, response));
       const opened = endpoint.site.opened();
-      await withAllowed(`${leading.pair},${endpoint.site.pair}`, async (save) => {
-        expect(await save(leading.url)).to.equal('status');
-        expect([leading.opened(), endpoint.site.opened(), other.site.opened()]).to.deep.equal([1, opened, 0]);
+      await withAllowed(`${redirecting.pair},${endpoint.site.pair}`, async (save) => {
+        expect(await save(redirecting.url)).to.equal('status');
+        expect([redirecting.opened(), endpoint.site.opened(), other.site.opened()]).to.deep.equal([1, opened, 0]);
       });
-      await leading.close();
+      await redirecting.close();
     }
   });
 
-  it('a URL that was let in once is pinged again, and refused, when it is let in no more', () =>
+  it('refuses to save a URL again that is no longer allowed', () =>
     withAllowed(endpoint.site.pair, async (save, api) => {
       expect(await save(endpoint.url)).to.equal(null);
       Object.assign(api.platform, { outbound: createOutbound({ allow: [] }) });

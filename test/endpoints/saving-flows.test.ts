@@ -4,41 +4,34 @@ import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import type { Application } from '../../lib/contract/application.ts';
 import type { Answer } from '../harness/api.ts';
-import { reply, startEndpoint, type TestEndpoint } from '../harness/endpoint.ts';
-import { postWhole } from '../harness/endpoint-scene.ts';
+import { reply, startEndpoint } from '../harness/endpoint.ts';
+import { postWhole } from '../harness/endpoint-fixture.ts';
 import { expectError } from '../harness/expect-error.ts';
-import { type Scene, startScene, until } from '../harness/scene.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
+import { startSite } from '../harness/site.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { use } from '../harness/use.ts';
 
-describe('saving an Interactions Endpoint', () => {
-  let endpoint: TestEndpoint;
-  let other: TestEndpoint;
-  let hanging: Site;
+describe('PATCH /api/applications/{id}: saving an Interactions Endpoint', () => {
+  const [endpoint, other] = [use(startEndpoint), use(startEndpoint)];
   /** Requests that the hanging endpoint got and did not answer yet. */
   const held: ServerResponse[] = [];
-  let scene: Scene;
-  before(async () => {
-    [endpoint, other] = await Promise.all([startEndpoint(), startEndpoint()]);
-    hanging = await startSite((_request, response) => void held.push(response));
-    scene = await startScene({ OUTBOUND_ALLOW: [endpoint.site, other.site, hanging].map(({ pair }) => pair).join(',') });
-  });
-  after(async () => {
-    await scene.close();
-    await Promise.all([endpoint.close(), other.close(), hanging.close()]);
-  });
+  const hanging = use(() => startSite((_request, response) => void held.push(response)));
+  const fixture = use(() =>
+    startInteractionFixture({ OUTBOUND_ALLOW: [endpoint.site, other.site, hanging].map(({ pair }) => pair).join(',') }),
+  );
 
-  const path = (tail = ''): string => `/api/applications/${scene.bot.applicationId}${tail}`;
-  const patch = (body: unknown): Promise<Answer<Application>> => scene.api.call('PATCH', path(), { as: scene.asPerson, body });
+  const path = (tail = ''): string => `/api/applications/${fixture.bot.applicationId}${tail}`;
+  const patch = (body: unknown): Promise<Answer<Application>> => fixture.api.call('PATCH', path(), { as: fixture.asPerson, body });
   const save = (interactionsEndpointUrl: unknown) => patch({ interactionsEndpointUrl });
-  const read = async (): Promise<Application> => (await scene.api.call<Application>('GET', path(), { as: scene.asPerson })).body;
-  const holds = (count: number): Promise<void> => until(() => held.length === count, `${count} requests at the hanging endpoint`);
-  const letGo = (): void => {
+  const read = async (): Promise<Application> => (await fixture.api.call<Application>('GET', path(), { as: fixture.asPerson })).body;
+  const waitForHeld = (count: number): Promise<void> => waitUntil(() => held.length === count, `${count} requests at the hanging endpoint`);
+  const answerHeld = (): void => {
     for (const response of held.splice(0)) reply(200, { type: 'pong' })({} as never, response);
   };
 
-  it('sends one ping, signed over its very bytes with the secret of now', async () => {
-    const { body } = await scene.api.call<{ signingSecret: string }>('POST', path('/signing-secret'), { as: scene.asPerson });
+  it('sends one ping, whose bytes are signed with the current secret', async () => {
+    const { body } = await fixture.api.call<{ signingSecret: string }>('POST', path('/signing-secret'), { as: fixture.asPerson });
     const pings = endpoint.pings.length;
     expect(await save(endpoint.url)).to.deep.include({ status: 200 });
     expect([endpoint.pings.length - pings, endpoint.received.length]).to.deep.equal([1, 0]);
@@ -52,7 +45,7 @@ describe('saving an Interactions Endpoint', () => {
     expect(headers['content-type']).to.equal('application/json');
   });
 
-  it('the same URL is pinged again, and is the same then', async () => {
+  it('pings the same URL again and leaves it unchanged', async () => {
     const pings = endpoint.pings.length;
     const [first, second] = [await save(endpoint.url), await save(endpoint.url)];
     expect(second.body).to.deep.equal(first.body);
@@ -66,50 +59,50 @@ describe('saving an Interactions Endpoint', () => {
     ['an object', {}],
     ['2,049 characters', `https://bot.example/${'x'.repeat(2029)}`],
   ] as const)
-    it(`400 invalid_request for ${what}, and no ping`, async () => {
+    it(`answers 400 invalid_request to ${what} and sends no ping`, async () => {
       const before = await read();
       expectError(
-        await scene.api.call('PATCH', path(), { as: scene.asPerson, body: { interactionsEndpointUrl: url } }),
+        await fixture.api.call('PATCH', path(), { as: fixture.asPerson, body: { interactionsEndpointUrl: url } }),
         400,
         'invalid_request',
       );
       expect(await read()).to.deep.equal(before);
     });
 
-  it('a URL of 2,048 characters is saved', async () => {
+  it('saves a URL of 2,048 characters', async () => {
     const url = `${endpoint.url}?${'x'.repeat(2047 - endpoint.url.length)}`;
     expect(url).to.have.length(2048);
     expect((await save(url)).body.interactionsEndpointUrl).to.equal(url);
   });
 
-  it('a save that fails leaves the old URL, which works', async () => {
+  it('keeps the old URL, which still works, when a save fails', async () => {
     await save(endpoint.url);
-    await scene.api.platform.db.applications.updateOne({ _id: scene.bot.applicationId }, { $set: { description: 'kept' } });
+    await fixture.api.platform.db.applications.updateOne({ _id: fixture.bot.applicationId }, { $set: { description: 'kept' } });
     expect((await save(endpoint.url.replace(/:\d+/, ':1'))).status).to.equal(400);
     expect(await read()).to.include({ interactionsEndpointUrl: endpoint.url, description: 'kept' });
     endpoint.answer(reply(200, { type: 'message', content: 'still here' }));
-    const id = await scene.use();
-    await postWhole(scene.worker, id);
+    const id = await fixture.use();
+    await postWhole(fixture.worker, id);
     expect(endpoint.received.at(-1)?.json).to.include({ id });
-    expect(await scene.stored(id)).to.include({ state: 'answered' });
+    expect(await fixture.stored(id)).to.include({ state: 'answered' });
   });
 
-  it('null takes it off without a ping: commands need the gateway from then on, 409 bot_offline', async () => {
+  it('null removes the URL without a ping; commands then need the gateway, 409 bot_offline', async () => {
     await save(endpoint.url);
-    await scene.disconnect();
-    await scene.use();
+    await fixture.disconnect();
+    await fixture.use();
     const opened = endpoint.site.opened();
     expect((await save(null)).body).to.include({ interactionsEndpointUrl: null });
     expect((await save(null)).body).to.include({ interactionsEndpointUrl: null });
     expect(endpoint.site.opened()).to.equal(opened);
-    const invoke = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
-    expectError(await scene.api.call('POST', invoke, { as: scene.asPerson, body: {} }), 409, 'bot_offline');
-    await scene.connect();
-    const id = await scene.use();
-    expect(await scene.stored(id)).to.include({ endpoint: false });
+    const invoke = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
+    expectError(await fixture.api.call('POST', invoke, { as: fixture.asPerson, body: {} }), 409, 'bot_offline');
+    await fixture.connect();
+    const id = await fixture.use();
+    expect(await fixture.stored(id)).to.include({ endpoint: false });
   });
 
-  it('of two saves at once each pings its own, and one of the two stands', async () => {
+  it('two parallel saves ping one URL each, and one of the two is stored', async () => {
     for (let round = 0; round < 5; round++) {
       const answers = await Promise.all([save(endpoint.url), save(other.url)]);
       expect(answers.map(({ status, body }) => [status, body.interactionsEndpointUrl])).to.deep.equal([
@@ -120,66 +113,72 @@ describe('saving an Interactions Endpoint', () => {
     }
   });
 
-  it('a ping that hangs holds up nothing else, also of the same application, and changes only what it was asked to', async () => {
+  it('a hanging ping blocks nothing else of the application, and the save changes only its own field', async () => {
     await save(endpoint.url);
     const slow = save(hanging.url);
-    await holds(1);
+    await waitForHeld(1);
     expect((await patch({ name: 'meanwhile', public: true })).status).to.equal(200);
     expect(await read()).to.include({ name: 'meanwhile', interactionsEndpointUrl: endpoint.url });
-    const id = await scene.use();
-    await postWhole(scene.worker, id);
+    const id = await fixture.use();
+    await postWhole(fixture.worker, id);
     expect(endpoint.received.at(-1)?.json).to.include({ id });
-    letGo();
+    answerHeld();
     expect((await slow).body).to.include({ name: 'meanwhile', interactionsEndpointUrl: hanging.url });
   });
 
-  it('429 rate_limited for a fourth ping at once of one application; one that ended makes room', async () => {
+  it('answers 429 rate_limited to a fourth parallel ping of an application until one has ended', async () => {
     const slow = [save(hanging.url), save(hanging.url), save(hanging.url)];
-    await holds(3);
-    const fourth = await scene.api.call('PATCH', path(), { as: scene.asPerson, body: { interactionsEndpointUrl: endpoint.url } });
+    await waitForHeld(3);
+    const fourth = await fixture.api.call('PATCH', path(), { as: fixture.asPerson, body: { interactionsEndpointUrl: endpoint.url } });
     expectError(fourth, 429, 'rate_limited');
     expect(fourth.headers.get('Retry-After')).to.equal('1');
-    expectError(await scene.api.call('POST', path('/interactions-endpoint/test'), { as: scene.asPerson }), 429, 'rate_limited');
-    letGo();
+    expectError(await fixture.api.call('POST', path('/interactions-endpoint/test'), { as: fixture.asPerson }), 429, 'rate_limited');
+    answerHeld();
     for (const { status } of await Promise.all(slow)) expect(status).to.equal(200);
-    await until(async () => (await save(endpoint.url)).status === 200, 'room for a ping');
+    await waitUntil(async () => (await save(endpoint.url)).status === 200, 'a free ping slot');
   });
 
-  it('400 not_public, and no URL is saved, when it was made private while its ping ran', async () => {
+  it('answers 400 not_public and saves no URL when the bot was made private during the ping', async () => {
     await patch({ public: true, interactionsEndpointUrl: endpoint.url });
     const slow = patch({ inDirectory: true, interactionsEndpointUrl: hanging.url });
-    await holds(1);
+    await waitForHeld(1);
     await patch({ public: false });
-    letGo();
+    answerHeld();
     expect(await slow)
       .to.deep.include({ status: 400 })
       .and.to.have.nested.property('body.code', 'not_public');
     expect(await read()).to.include({ public: false, inDirectory: false, interactionsEndpointUrl: endpoint.url });
   });
 
-  it('404 when it was deleted while its ping ran', async () => {
-    const made = await scene.api.call<Application>('POST', '/api/applications', { as: scene.asPerson, body: { name: 'brief' } });
+  it('answers 404 when the application was deleted during the ping', async () => {
+    const made = await fixture.api.call<Application>('POST', '/api/applications', { as: fixture.asPerson, body: { name: 'brief' } });
     const own = `/api/applications/${made.body.id}`;
-    const slow = scene.api.call('PATCH', own, { as: scene.asPerson, body: { interactionsEndpointUrl: hanging.url } });
-    await holds(1);
-    expect((await scene.api.call('DELETE', own, { as: scene.asPerson })).status).to.equal(204);
-    letGo();
+    const slow = fixture.api.call('PATCH', own, { as: fixture.asPerson, body: { interactionsEndpointUrl: hanging.url } });
+    await waitForHeld(1);
+    expect((await fixture.api.call('DELETE', own, { as: fixture.asPerson })).status).to.equal(204);
+    answerHeld();
     expectError(await slow, 404, 'not_found');
   });
 
-  it('503 unavailable while Redis is away, before anything is sent or saved', async () => {
+  it('answers 503 unavailable without Redis, before anything is sent or saved', async () => {
     const proxy = await startTcpProxy(process.env.REDIS_URL ?? '', 6379);
-    const away = await startScene({ REDIS_URL: proxy.url, OUTBOUND_ALLOW: endpoint.site.pair });
-    const own = `/api/applications/${away.bot.applicationId}`;
+    const fixtureWithoutRedis = await startInteractionFixture({ REDIS_URL: proxy.url, OUTBOUND_ALLOW: endpoint.site.pair });
+    const own = `/api/applications/${fixtureWithoutRedis.bot.applicationId}`;
     const opened = endpoint.site.opened();
     proxy.cut();
     const body = { name: 'x', interactionsEndpointUrl: endpoint.url };
-    expectError(await away.api.call('PATCH', own, { as: away.asPerson, body }), 503, 'unavailable');
-    expect((await away.api.call('GET', own, { as: away.asPerson })).body).to.include({ interactionsEndpointUrl: null, name: 'app 0' });
+    expectError(await fixtureWithoutRedis.api.call('PATCH', own, { as: fixtureWithoutRedis.asPerson, body }), 503, 'unavailable');
+    expect((await fixtureWithoutRedis.api.call('GET', own, { as: fixtureWithoutRedis.asPerson })).body).to.include({
+      interactionsEndpointUrl: null,
+      name: 'app 0',
+    });
     expect(endpoint.site.opened()).to.equal(opened);
     proxy.mend();
-    await until(async () => (await away.api.call('PATCH', own, { as: away.asPerson, body })).status === 200, 'Redis to be back');
-    await away.close();
+    await waitUntil(
+      async () => (await fixtureWithoutRedis.api.call('PATCH', own, { as: fixtureWithoutRedis.asPerson, body })).status === 200,
+      'Redis to be back',
+    );
+    await fixtureWithoutRedis.close();
     await proxy.close();
   });
 });

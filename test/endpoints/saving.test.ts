@@ -1,24 +1,19 @@
 import { expect } from 'chai';
 import type { Application } from '../../lib/contract/application.ts';
-import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
+import type { Answer } from '../harness/api.ts';
 import { expectError } from '../harness/expect-error.ts';
-import { type Bot, type Caller, makeApplication, makePerson, send } from '../harness/factories.ts';
-import { type Bad, type BadEndpoints, startBadEndpoints } from './bad-endpoints.ts';
+import type { Bot } from '../harness/factories.ts';
+import { send } from '../harness/requests.ts';
+import { type BadEndpoint, useBadEndpoints } from './bad-endpoints.ts';
 
-const kept = 'https://kept.example/interactions';
+const keptUrl = 'https://kept.example/interactions';
 
 describe('PATCH /api/applications/{id} with an interactionsEndpointUrl', () => {
-  let api: TestApi;
-  let endpoints: BadEndpoints;
-  let owner: Caller;
-  let spare: Bot;
-  const slow = new Map<Bad, Promise<void>>();
-
-  /** Saves a bad URL with everything else that a PATCH takes, and expects that nothing of it was. */
-  const refuses = async ({ url, step, status }: Bad, bot: Bot): Promise<void> => {
+  /** Sends a PATCH with a bad URL and all other fields, and expects that nothing is saved. */
+  const expectRefused = async ({ url, step, status }: BadEndpoint, bot: Bot): Promise<void> => {
     const path = `/api/applications/${bot.applicationId}`;
     const { applications, accounts } = api.platform.db;
-    await applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: kept } });
+    await applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: keptUrl } });
     const stored = async () => [await applications.findOne({ _id: bot.applicationId }).lean(), await accounts.findById(bot.id).lean()];
     const before = await stored();
     const body = { name: 'other', description: 'other', public: true, inDirectory: true, interactionsEndpointUrl: url };
@@ -36,36 +31,16 @@ describe('PATCH /api/applications/{id} with an interactionsEndpointUrl', () => {
     expect(await stored()).to.deep.equal(before);
   };
 
-  before(async () => {
-    api = await startTestApi();
-    endpoints = await startBadEndpoints();
-    Object.assign(api.platform, { outbound: endpoints.outbound });
-    owner = await makePerson(api);
-    spare = await makeApplication(api, owner);
-    // Those that take their 3 seconds do so together, each with an application of its own.
-    for (const bad of endpoints.bad.filter(({ hangs }) => hangs)) {
-      const run = makeApplication(api, owner).then((bot) => refuses(bad, bot));
-      run.catch(() => undefined);
-      slow.set(bad, run);
-    }
-  });
-  after(async () => {
-    await Promise.allSettled(slow.values());
-    await api.close();
-    await endpoints.close();
-  });
+  const { api, endpoints, owner, spare, checkAll } = useBadEndpoints(expectRefused);
 
-  it('400 endpoint_unverified for every way to fail, told with its step, and nothing of the PATCH is saved', async () => {
-    const faults: string[] = [];
-    for (const bad of endpoints.bad)
-      await (slow.get(bad) ?? refuses(bad, spare)).catch((error: Error) => faults.push(`${bad.what}: ${error.message}`));
-    expect(faults).to.deep.equal([]);
+  it('answers 400 endpoint_unverified with the failed step for every bad endpoint, and saves nothing of the PATCH', async () => {
+    expect(await checkAll()).to.deep.equal([]);
     expect(endpoints.bad.length).to.be.greaterThan(70);
     expect(new Set(endpoints.bad.map(({ step }) => step)).size).to.equal(6);
-    expect(endpoints.trespasses()).to.equal(0);
+    expect(endpoints.forbiddenConnections()).to.equal(0);
   });
 
-  it('200 for one that passes, and everything else in the PATCH is saved with it', async () => {
+  it('answers 200 for an endpoint that passes, and saves everything else in the PATCH', async () => {
     const body = { name: 'other', description: 'new', public: true, inDirectory: true, interactionsEndpointUrl: endpoints.good };
     const saved = await send<Application>(api, 200, owner, 'PATCH', `/api/applications/${spare.applicationId}`, body);
     expect(saved).to.deep.include(body);

@@ -3,38 +3,30 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { freePort } from '../../apps/local/probe.ts';
-import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { dumpRedis } from '../harness/dumps.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';
-import { type EndpointScene, startEndpointScene } from '../harness/endpoint-scene.ts';
-import type { Scene } from '../harness/scene.ts';
+import { useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
 import { isReady } from '../harness/stack.ts';
+import { connectRedis } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-describe('secrets of an Interactions Endpoint', () => {
-  let world: EndpointScene;
-  let scene: Scene;
-  let redis: Redis;
+describe('Interactions Endpoint: secrets', () => {
   let output = '';
   const children: ChildProcess[] = [];
-  before(async () => {
-    world = await startEndpointScene();
-    scene = world.scene;
-    redis = new Redis(scene.api.platform.config.REDIS_URL);
-  });
-  after(async () => {
+  after(() => {
     for (const child of children) child.kill('SIGKILL');
-    redis.disconnect();
-    await world.close();
   });
+  const { endpointFixture, fixture } = useEndpointFixture();
+  const redis = use(() => connectRedis(fixture.api.platform.config));
 
-  /** Starts a role, compiled, over the stores of the scene, that logs all it can, and answers its port. */
+  /** Starts a compiled role on the stores of the fixture with LOG_LEVEL trace. Returns its port. */
   const start = async (entry: string): Promise<number> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, OUTBOUND_ALLOW } = scene.api.platform.config;
+    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, OUTBOUND_ALLOW } = fixture.api.platform.config;
     const port = await freePort();
     spareDatabases.spend(MONGODB_URL);
     const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY: APP_KEY.toString('base64'), OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(',') };
@@ -47,18 +39,18 @@ describe('secrets of an Interactions Endpoint', () => {
     await isReady(child);
     return port;
   };
-  const allOfRedis = (): Promise<string> => dumpRedis(redis, scene.api.platform.config.REDIS_PREFIX);
+  const allOfRedis = (): Promise<string> => dumpRedis(redis, fixture.api.platform.config.REDIS_PREFIX);
   const allOfMongo = async (): Promise<string> => {
-    const { db } = scene.api.platform;
+    const { db } = fixture.api.platform;
     return JSON.stringify(await Promise.all([db.applications, db.interactions, db.messages].map((one) => one.collection.find().toArray())));
   };
 
-  it('neither token nor signing secret stands in a log, a job, Redis, the database or a reason', async function readAll() {
+  it('no log, job, Redis key, document or reason contains a token or the signing secret', async function readAll() {
     this.timeout(180_000); // two processes start
-    const path = `/api/applications/${scene.bot.applicationId}`;
-    const { body: application } = await scene.api.call<{ signingSecret: string }>('GET', path, { as: scene.asPerson });
-    const secrets = [application.signingSecret, scene.api.platform.config.APP_KEY.toString('base64')];
-    const tokenOf = (id: unknown): string => interactionTokenOf(scene.api.platform.config.APP_KEY, String(id));
+    const path = `/api/applications/${fixture.bot.applicationId}`;
+    const { body: application } = await fixture.api.call<{ signingSecret: string }>('GET', path, { as: fixture.asPerson });
+    const secrets = [application.signingSecret, fixture.api.platform.config.APP_KEY.toString('base64')];
+    const tokenOf = (id: unknown): string => deriveInteractionToken(fixture.api.platform.config.APP_KEY, String(id));
     const found: string[] = [];
     const echo = ({ json, headers }: { json: Record<string, unknown>; headers: object }): object => ({
       token: json.token,
@@ -82,9 +74,9 @@ describe('secrets of an Interactions Endpoint', () => {
       (received, response) => reply(200, { type: 'defer', ...echo(received) })(received, response),
     ];
     const byId = new Map<string, Answering>();
-    for (const way of ways) byId.set(await scene.use(), way);
+    for (const way of ways) byId.set(await fixture.use(), way);
     secrets.push(...[...byId.keys()].map(tokenOf));
-    world.endpoint.answer((received, response) => {
+    endpointFixture.endpoint.answer((received, response) => {
       expect(received.json.token).to.equal(tokenOf(received.json.id));
       const answer = (): void => byId.get(String(received.json.id))?.(received, response);
       if (found.length > 1) return answer();
@@ -94,9 +86,9 @@ describe('secrets of an Interactions Endpoint', () => {
     for (const id of byId.keys()) expect(found[0]).to.include(`ixp-${id}`);
 
     const port = await start('apps/api/main.js');
-    for (const id of byId.keys()) await scene.age(id, -60_000);
+    for (const id of byId.keys()) await fixture.age(id, -60_000);
     await start('workers/main.js');
-    while ((await world.log()).length < ways.length) await pause(50);
+    while ((await endpointFixture.log()).length < ways.length) await pause(50);
     for (const id of byId.keys()) {
       const route = `http://127.0.0.1:${port}/api/interactions/${id}/${tokenOf(id)}`;
       const headers = { 'Content-Type': 'application/json' };
@@ -107,8 +99,8 @@ describe('secrets of an Interactions Endpoint', () => {
       ])
         await fetch(`${route}/${tail}`, { method: 'POST', headers, body: String(body) });
     }
-    await scene.api.call('POST', `${path}/interactions-endpoint/test`, { as: scene.asPerson });
-    found.push(await allOfRedis(), await allOfMongo(), JSON.stringify(await world.log()));
+    await fixture.api.call('POST', `${path}/interactions-endpoint/test`, { as: fixture.asPerson });
+    found.push(await allOfRedis(), await allOfMongo(), JSON.stringify(await endpointFixture.log()));
     for (const child of children) child.kill('SIGTERM');
     await Promise.all(children.map((child) => once(child, 'exit')));
     found.push(output);

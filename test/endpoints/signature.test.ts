@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { signatureOf } from '../../lib/store/seal.ts';
+import { signRequest } from '../../lib/store/seal.ts';
 import type { Received } from '../harness/endpoint.ts';
-import { type EndpointScene, postWhole, startEndpointScene } from '../harness/endpoint-scene.ts';
-import type { Scene } from '../harness/scene.ts';
+import { postWhole, useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { isGenuine } from './verify.ts';
 
 describe('X-Service-Signature', () => {
@@ -27,17 +26,16 @@ describe('X-Service-Signature', () => {
     ],
   ];
   for (const [what, secret, timestamp, body, hex] of vectors)
-    it(`of ${what} is the fixed one, for the signer and for the check`, async () => {
-      expect(signatureOf(secret, timestamp, body)).to.equal(hex);
+    it(`of ${what}: signer and verifier agree with a known value`, async () => {
+      expect(signRequest(secret, timestamp, body)).to.equal(hex);
       const headers = { 'X-Service-Timestamp': timestamp, 'X-SERVICE-SIGNATURE': hex };
       expect(await isGenuine({ headers, bytes: body }, secret, Number(timestamp))).to.equal(true);
       expect(await isGenuine({ headers, bytes: Buffer.concat([body, Buffer.from(' ')]) }, secret, Number(timestamp))).to.equal(false);
     });
 });
 
-describe('what an endpoint gets', () => {
-  let world: EndpointScene;
-  let scene: Scene;
+describe('Interactions Endpoint: requests', () => {
+  const { endpointFixture, fixture } = useEndpointFixture();
   let secret: string;
   const option = (name: string, type: 'string' | 'integer' | 'boolean'): NonNullable<CommandInput['options']>[number] => ({
     name,
@@ -45,21 +43,18 @@ describe('what an endpoint gets', () => {
     type,
   });
   before(async () => {
-    world = await startEndpointScene();
-    scene = world.scene;
-    await scene.register([
+    await fixture.register([
       { name: 'say', description: 'x', options: [option('text', 'string'), option('count', 'integer'), option('loud', 'boolean')] },
     ]);
-    await scene.api.platform.db.accounts.updateOne({ _id: scene.world.ownerId }, { $set: { displayName: 'Zoë “😀” \u2028 "$name"' } });
-    secret = (await scene.api.call<{ signingSecret: string }>('GET', path(), { as: scene.asPerson })).body.signingSecret;
+    await fixture.api.platform.db.accounts.updateOne({ _id: fixture.seeded.ownerId }, { $set: { displayName: 'Zoë “😀” \u2028 "$name"' } });
+    secret = (await fixture.api.call<{ signingSecret: string }>('GET', path(), { as: fixture.asPerson })).body.signingSecret;
   });
-  after(() => world.close());
 
-  const path = (): string => `/api/applications/${scene.bot.applicationId}`;
-  const latest = (): Received => world.endpoint.received.at(-1) ?? expect.fail('nothing was received');
+  const path = (): string => `/api/applications/${fixture.bot.applicationId}`;
+  const latest = (): Received => endpointFixture.endpoint.received.at(-1) ?? expect.fail('nothing was received');
   const say = async (text?: string): Promise<string> => {
-    const id = await scene.use({ command: 'say', body: { options: text === undefined ? [] : [{ name: 'text', value: text }] } });
-    await world.post(id);
+    const id = await fixture.use({ command: 'say', body: { options: text === undefined ? [] : [{ name: 'text', value: text }] } });
+    await endpointFixture.post(id);
     return id;
   };
   const timeOf = ({ headers }: Received): number => Number(headers['x-service-timestamp']);
@@ -77,7 +72,7 @@ describe('what an endpoint gets', () => {
     ['</script> and a signature of its own', `</script>${'0'.repeat(64)}.1700000000.`],
   ];
   for (const [what, text, sent = text] of texts)
-    it(`${what}: the very bytes are signed, and come back as typed`, async () => {
+    it(`${what}: the signature covers the exact bytes, and the value is as typed`, async () => {
       await say(text);
       const { bytes, json } = latest();
       expect(await isGenuine(latest(), secret, timeOf(latest()))).to.equal(true);
@@ -89,9 +84,9 @@ describe('what an endpoint gets', () => {
       expect(await isGenuine({ ...latest(), bytes: changed }, secret, timeOf(latest()))).to.equal(false);
     });
 
-  it('the time of sending in whole seconds: good for 300 of them, and no longer', async () => {
+  it('the timestamp is in whole seconds and valid for 300 seconds', async () => {
     const nowMs = 1_800_000_000_999;
-    await postWhole({ ...scene.worker, now: () => nowMs }, await scene.use({ command: 'say' }));
+    await postWhole({ ...fixture.worker, now: () => nowMs }, await fixture.use({ command: 'say' }));
     expect(latest().headers['x-service-timestamp']).to.equal('1800000000');
     for (const [secs, good] of [
       [0, true],
@@ -105,33 +100,35 @@ describe('what an endpoint gets', () => {
     expect(await isGenuine({ ...latest(), headers: later }, secret, 1_800_000_000)).to.equal(false);
   });
 
-  it('pings are signed as deliveries are', async () => {
+  it('pings are signed like deliveries', async () => {
     const before = Math.floor(Date.now() / 1000);
-    expect((await scene.api.call('POST', `${path()}/interactions-endpoint/test`, { as: scene.asPerson })).body).to.include({ ok: true });
-    expect(world.endpoint.pings).to.have.length(2);
-    for (const ping of world.endpoint.pings) {
+    expect((await fixture.api.call('POST', `${path()}/interactions-endpoint/test`, { as: fixture.asPerson })).body).to.include({
+      ok: true,
+    });
+    expect(endpointFixture.endpoint.pings).to.have.length(2);
+    for (const ping of endpointFixture.endpoint.pings) {
       expect(ping.bytes.toString()).to.equal('{"type":"ping"}');
       expect(await isGenuine(ping, secret, timeOf(ping))).to.equal(true);
     }
-    const [, test] = world.endpoint.pings;
+    const [, test] = endpointFixture.endpoint.pings;
     expect(test && timeOf(test)).to.be.within(before, Math.floor(Date.now() / 1000));
   });
 
-  it('exactly the fields of an Interaction; options that were not filled in are left out', async () => {
-    const id = await scene.use({ command: 'say', body: { text: 'count: 3 loud: yes' } });
-    await world.post(id);
+  it('sends exactly the fields of an Interaction, without options that were not filled in', async () => {
+    const id = await fixture.use({ command: 'say', body: { text: 'count: 3 loud: yes' } });
+    await endpointFixture.post(id);
     const { _id, username, displayName, avatarUrl } =
-      (await scene.api.platform.db.accounts.findOne({ _id: scene.world.ownerId }).lean()) ?? expect.fail();
+      (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
     expect(latest().json).to.deep.equal({
       type: 'command',
       id,
-      token: scene.tokenOf(id),
-      applicationId: scene.bot.applicationId,
-      channelId: scene.channelId,
-      serverId: scene.world.serverId,
+      token: fixture.tokenOf(id),
+      applicationId: fixture.bot.applicationId,
+      channelId: fixture.channelId,
+      serverId: fixture.seeded.serverId,
       user: { id: _id, username, displayName, avatarUrl, roles: [] },
       data: {
-        id: scene.commands.say,
+        id: fixture.commands.say,
         name: 'say',
         options: [
           { name: 'count', type: 'integer', value: 3 },
@@ -140,40 +137,40 @@ describe('what an endpoint gets', () => {
       },
     });
     await say();
-    expect(latest().json.data).to.deep.equal({ id: scene.commands.say, name: 'say', options: [] });
+    expect(latest().json.data).to.deep.equal({ id: fixture.commands.say, name: 'say', options: [] });
   });
 
-  it('the roles of the person; in a DM none, and serverId null', async () => {
-    const { db, versions } = scene.api.platform;
-    const role = { id: scene.api.platform.ids.next(), name: 'r', color: null, hoist: false, permissions: 0, botId: null };
-    await versions.changing({ servers: [scene.world.serverId], accounts: [scene.world.ownerId] }, async () => {
-      await db.servers.updateOne({ _id: scene.world.serverId }, { $push: { roles: role } });
-      await db.members.updateOne({ _id: `${scene.world.serverId}:${scene.world.ownerId}` }, { $set: { roles: [role.id] } });
+  it('sends the roles of the person; in a DM no roles, and serverId null', async () => {
+    const { db, accessVersions } = fixture.api.platform;
+    const role = { id: fixture.api.platform.ids.next(), name: 'r', color: null, hoist: false, permissions: 0, botId: null };
+    await accessVersions.runChange({ servers: [fixture.seeded.serverId], accounts: [fixture.seeded.ownerId] }, async () => {
+      await db.servers.updateOne({ _id: fixture.seeded.serverId }, { $push: { roles: role } });
+      await db.members.updateOne({ _id: `${fixture.seeded.serverId}:${fixture.seeded.ownerId}` }, { $set: { roles: [role.id] } });
     });
     await say();
-    expect(latest().json.user).to.deep.include({ id: scene.world.ownerId, roles: [role.id] });
-    const dm = await scene.api.call('POST', '/api/users/@me/channels', { as: scene.asPerson, body: { recipientId: scene.bot.id } });
-    const used = await scene.api.call('POST', `/api/channels/${String(dm.body.id)}/commands/${scene.commands.say}/invoke`, {
-      as: scene.asPerson,
+    expect(latest().json.user).to.deep.include({ id: fixture.seeded.ownerId, roles: [role.id] });
+    const dm = await fixture.api.call('POST', '/api/users/@me/channels', { as: fixture.asPerson, body: { recipientId: fixture.bot.id } });
+    const used = await fixture.api.call('POST', `/api/channels/${String(dm.body.id)}/commands/${fixture.commands.say}/invoke`, {
+      as: fixture.asPerson,
       body: {},
     });
-    await scene.age(String(used.body.id), -60_000);
-    await world.post(String(used.body.id));
+    await fixture.age(String(used.body.id), -60_000);
+    await endpointFixture.post(String(used.body.id));
     expect(latest().json).to.deep.include({ id: used.body.id, channelId: dm.body.id, serverId: null });
-    expect(latest().json.user).to.deep.include({ id: scene.world.ownerId, roles: [] });
+    expect(latest().json.user).to.deep.include({ id: fixture.seeded.ownerId, roles: [] });
   });
 
-  it('a token that the callback and follow-up routes take', async () => {
+  it('sends a token that the callback and follow-up routes accept', async () => {
     await say();
     const { id, token } = latest().json;
     const routes = `/api/interactions/${String(id)}/${String(token)}`;
-    expect((await scene.api.call('POST', `${routes}/callback`, { body: { type: 'defer' } })).status).to.equal(204);
-    expect((await scene.api.call('POST', `${routes}/followup`, { body: { content: 'x' } })).status).to.equal(201);
+    expect((await fixture.api.call('POST', `${routes}/callback`, { body: { type: 'defer' } })).status).to.equal(204);
+    expect((await fixture.api.call('POST', `${routes}/followup`, { body: { content: 'x' } })).status).to.equal(201);
   });
 
-  it('a new signing secret signs from the next delivery on, and the old one nothing more', async () => {
+  it('signs with a new signing secret from the next delivery on', async () => {
     const old = secret;
-    const { body } = await scene.api.call('POST', `${path()}/signing-secret`, { as: scene.asPerson });
+    const { body } = await fixture.api.call('POST', `${path()}/signing-secret`, { as: fixture.asPerson });
     secret = String(body.signingSecret);
     await say();
     expect(await isGenuine(latest(), secret, timeOf(latest()))).to.equal(true);

@@ -1,77 +1,53 @@
 import { expect } from 'chai';
 import type { EndpointTest } from '../../lib/contract/endpoint.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
 import { reply, startEndpoint } from '../harness/endpoint.ts';
-import { type Bot, type Caller, makeApplication, makePerson, refused, send } from '../harness/factories.ts';
-import { type Bad, type BadEndpoints, startBadEndpoints } from './bad-endpoints.ts';
+import { type Bot, makeApplication, makePerson, unknownId } from '../harness/factories.ts';
+import { refused, send } from '../harness/requests.ts';
+import { type BadEndpoint, useBadEndpoints } from './bad-endpoints.ts';
 
-const unknownId = '1000000000000000000';
 const order = ['url', 'dns', 'connect', 'tls', 'status', 'body'];
 
 describe('POST /api/applications/{id}/interactions-endpoint/test', () => {
-  let api: TestApi;
-  let endpoints: BadEndpoints;
-  let owner: Caller;
-  let spare: Bot;
-  const slow = new Map<Bad, Promise<void>>();
   const path = (id: string): string => `/api/applications/${id}/interactions-endpoint/test`;
 
-  /** Makes `url` the saved one without a ping: for those that passed once and would not any more. */
-  const saved = async (bot: Bot, url: string): Promise<void> => {
+  /** Stores `url` without a ping, for a URL that would not pass it. */
+  const storeUrl = async (bot: Bot, url: string): Promise<void> => {
     await api.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: url } });
   };
   const test = async (bot: Bot, url: string): Promise<EndpointTest> => {
-    await saved(bot, url);
+    await storeUrl(bot, url);
     const result = await send<EndpointTest>(api, 200, owner, 'POST', path(bot.applicationId));
     expect(result).to.have.all.keys('ok', 'status', 'ms', 'step', 'reason', 'steps');
     for (const { ms } of [result, ...result.steps]) expect(ms).to.be.at.least(0).and.satisfy(Number.isInteger);
     return result;
   };
-  const fails = async ({ url, step, status }: Bad, bot: Bot): Promise<void> => {
+  const expectFailure = async ({ url, step, status }: BadEndpoint, bot: Bot): Promise<void> => {
     const { steps, reason, ...rest } = await test(bot, url);
     expect(rest).to.deep.include({ ok: false, step, status });
     expect(reason)
       .to.match(/\w/)
       .and.not.match(/127\.0\.0\.1|::1/);
-    // Every step before the one that failed, in order, and none after it; over plain http there is no TLS.
+    // Every step up to the failed one, in order. Over plain http there is no TLS step.
     const reached = order.slice(0, order.indexOf(step) + 1).filter((one) => one !== 'tls' || !url.startsWith('http:'));
     expect(steps.map((one) => [one.step, one.ok])).to.deep.equal(reached.map((one) => [one, one !== step]));
   };
 
-  before(async () => {
-    api = await startTestApi();
-    endpoints = await startBadEndpoints();
-    Object.assign(api.platform, { outbound: endpoints.outbound });
-    owner = await makePerson(api);
-    spare = await makeApplication(api, owner);
-    for (const bad of endpoints.bad.filter(({ hangs }) => hangs)) {
-      const run = makeApplication(api, owner).then((bot) => fails(bad, bot));
-      run.catch(() => undefined);
-      slow.set(bad, run);
-    }
-  });
-  after(async () => {
-    await Promise.allSettled(slow.values());
-    await api.close();
-    await endpoints.close();
-  });
+  const { api, endpoints, owner, spare, checkAll } = useBadEndpoints(expectFailure);
 
-  it('200 ok for one that passes, with all six steps', async () => {
+  it('answers 200 with ok: true and all six steps for an endpoint that passes', async () => {
     const { steps, ms, ...rest } = await test(spare, endpoints.good);
     expect(rest).to.deep.equal({ ok: true, status: 200, step: null, reason: null });
     expect(steps.map(({ step, ok }) => [step, ok])).to.deep.equal(order.map((step) => [step, true]));
     expect(ms).to.be.at.least(Math.max(...steps.map((one) => one.ms)) - 1);
   });
 
-  it('200 with the step that failed, its reason, and the steps up to it, for every way to fail', async () => {
-    const faults: string[] = [];
-    for (const bad of endpoints.bad)
-      await (slow.get(bad) ?? fails(bad, spare)).catch((error: Error) => faults.push(`${bad.what}: ${error.message}`));
-    expect(faults).to.deep.equal([]);
-    expect(endpoints.trespasses()).to.equal(0);
+  it('answers 200 with the failed step, its reason and the steps up to it for every bad endpoint', async () => {
+    expect(await checkAll()).to.deep.equal([]);
+    expect(endpoints.forbiddenConnections()).to.equal(0);
   });
 
-  it('the saved URL stays, whatever came of it, and nothing is in the log of deliveries', async () => {
+  it('keeps the saved URL and logs no delivery, whatever the result', async () => {
     for (const url of [endpoints.good, 'https://unknown.example/']) {
       await test(spare, url);
       expect(await send(api, 200, owner, 'GET', `/api/applications/${spare.applicationId}`)).to.include({ interactionsEndpointUrl: url });
@@ -81,7 +57,7 @@ describe('POST /api/applications/{id}/interactions-endpoint/test', () => {
     expect(await api.platform.db.interactions.countDocuments({})).to.equal(0);
   });
 
-  it('sends exactly one request, a ping', async () => {
+  it('sends exactly one request: a ping', async () => {
     const endpoint = await startEndpoint(reply(200));
     const allowing = await startTestApi({ OUTBOUND_ALLOW: endpoint.site.pair });
     const person = await makePerson(allowing);
@@ -95,15 +71,15 @@ describe('POST /api/applications/{id}/interactions-endpoint/test', () => {
     await endpoint.close();
   });
 
-  it('400 invalid_request while no URL is saved', async () => {
+  it('answers 400 invalid_request when no URL is saved', async () => {
     const bot = await makeApplication(api, owner);
     await refused(api, [400, 'invalid_request'], owner, 'POST', path(bot.applicationId));
   });
 
-  it('403 not_owner, 403 bots_not_allowed, 404, 401, with and without a URL', async () => {
+  it('answers 403 not_owner, 403 bots_not_allowed, 404 and 401, with and without a URL', async () => {
     const other = await makePerson(api);
     for (const url of [null, endpoints.good]) {
-      await saved(spare, url as string);
+      await storeUrl(spare, url as string);
       await refused(api, [403, 'not_owner'], other, 'POST', path(spare.applicationId));
       await refused(api, [403, 'bots_not_allowed'], spare, 'POST', path(spare.applicationId));
       await refused(api, [401, 'unauthorized'], null, 'POST', path(spare.applicationId));

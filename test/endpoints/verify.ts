@@ -1,15 +1,15 @@
 import { webcrypto } from 'node:crypto';
 
-/** What an endpoint knows of a request: its headers as they came, and the bytes of its body. */
-export interface Signed {
+/** A request as an endpoint receives it: its headers and the bytes of its body. */
+export interface SignedRequest {
   headers: NodeJS.Dict<string | string[]>;
   bytes: Uint8Array;
 }
 
 const encoder = new TextEncoder();
 
-/** The one value of a header, whatever the case of its name; null when there is none, or more than one. */
-function headerOf(headers: Signed['headers'], wanted: string): string | null {
+/** Returns the value of a header, ignoring the case of its name. Null when there is none or more than one. */
+function headerOf(headers: SignedRequest['headers'], wanted: string): string | null {
   const found = Object.entries(headers).filter(([name]) => name.toLowerCase() === wanted);
   const value = found.length === 1 ? found[0]?.[1] : null;
   return typeof value === 'string' ? value : null;
@@ -22,9 +22,9 @@ function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> | null {
 
 /**
  * Whether a request is from the service, checked as docs/behavior/interactions.md#signatures says: HMAC-SHA256 of timestamp, dot and raw body, in lowercase
- * hex, at most 300 seconds away from `nowSecs`. Shares nothing with the signer: Web Crypto computes and compares, in constant time.
+ * hex, at most 300 seconds away from `nowSecs`. It shares no code with the signer: Web Crypto computes and compares, in constant time.
  */
-export async function isGenuine({ headers, bytes }: Signed, secret: string, nowSecs: number): Promise<boolean> {
+export async function isGenuine({ headers, bytes }: SignedRequest, secret: string, nowSecs: number): Promise<boolean> {
   const timestamp = headerOf(headers, 'x-service-timestamp') ?? '';
   const signature = bytesOfHex(headerOf(headers, 'x-service-signature') ?? '');
   if (!/^(0|[1-9]\d*)$/.test(timestamp) || !signature) return false;

@@ -1,65 +1,68 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { createServer, request, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { defaultPace, watchPace } from '../../apps/api/middleware/pace.ts';
-import { readUpload, removeLocal } from '../../apps/api/middleware/upload.ts';
+import { readUpload, removeLocalFiles } from '../../apps/api/middleware/upload.ts';
 import { Refusal } from '../../lib/base/errors.ts';
-import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
-import { until } from '../harness/scene.ts';
-import { fileDocs, onDisk } from './fixture.ts';
+import { permissionBits } from '../../lib/base/permissions.ts';
+import { withEveryone } from '../harness/factories.ts';
+import { makeFolder } from '../harness/folder.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
+import { fileDocs, onDisk, useUploads } from './fixture.ts';
 
 const head = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="a.bin"\r\n\r\n';
 const multipart = 'multipart/form-data; boundary=xyz';
+const { 'View Channel': viewChannel, 'Send Messages': sendMessages, 'Attach Files': attachFiles } = permissionBits;
 
-describe('uploads that do not come to an end', () => {
-  let fixture: MessageFixture;
-  before(async () => {
-    fixture = await messageFixture();
-  });
-  after(() => fixture.api.close());
+/** Starts an upload to `url` and sends only these first bytes. */
+function startUpload(url: string, headers: Record<string, string>, start: string): ClientRequest {
+  const sent = request(url, { method: 'POST', headers: { 'Content-Type': multipart, 'Content-Length': 5_000_000, ...headers } });
+  sent.on('error', () => undefined);
+  sent.flushHeaders();
+  if (start) sent.write(start);
+  return sent;
+}
 
-  /** Begins an upload and leaves it, once the api has begun to write it. */
+describe('uploads that never finish', () => {
+  const { api, owner, server, bot, path } = useUploads();
+  const start = (bytes: string): ClientRequest => startUpload(api.url + path(), { Authorization: bot.as }, bytes);
+
+  /** Starts an upload and aborts it after the API has begun to write it. */
   const abort = async (): Promise<void> => {
-    const headers = { Authorization: fixture.bot, 'Content-Type': multipart, 'Content-Length': 5_000_000 };
-    const sent = request(fixture.api.url + fixture.path, { method: 'POST', headers });
-    sent.on('error', () => undefined);
-    sent.write(head);
-    sent.write(Buffer.alloc(500_000));
-    await until(async () => (await onDisk(fixture.api)).incoming.length > 0, 'the upload is being written');
+    const sent = start(`${head}${'x'.repeat(500_000)}`);
+    await waitUntil(async () => (await onDisk(api)).incoming.length > 0, 'the upload is being written');
     sent.destroy();
-    await until(async () => (await onDisk(fixture.api)).incoming.length === 0, 'the local file is gone');
+    await waitUntil(async () => (await onDisk(api)).incoming.length === 0, 'the local file is gone');
   };
 
-  it('an aborted one leaves no local file, no document and no blob, and its place is free again', async () => {
+  it('an aborted upload leaves no local file, document or blob, and releases its slot', async () => {
     for (let round = 0; round < 12; round++) await abort();
-    expect([await fileDocs(fixture.api), await onDisk(fixture.api)]).to.deep.equal([[], { blobs: [], incoming: [] }]);
+    expect([await fileDocs(api), await onDisk(api)]).to.deep.equal([[], { blobs: [], incoming: [] }]);
   });
 
-  it('who may not post, or no files, is refused while the body is still on its way, and nothing was written', async () => {
-    for (const [permissions, begun] of [
-      [5, ''],
-      [3, `${head}${'x'.repeat(1_000)}`],
+  it('refuses a caller who may not post messages or files before the body has arrived, and writes nothing', async () => {
+    for (const [permissions, bytes] of [
+      [viewChannel | attachFiles, ''],
+      [viewChannel | sendMessages, `${head}${'x'.repeat(1_000)}`],
     ] as const)
-      await fixture.withPermissions(permissions, async () => {
-        const headers = { Authorization: fixture.bot, 'Content-Type': multipart, 'Content-Length': 5_000_000 };
-        const sent = request(fixture.api.url + fixture.path, { method: 'POST', headers });
-        sent.on('error', () => undefined);
-        sent.flushHeaders();
-        if (begun) sent.write(begun);
-        const status = await new Promise((resolve) => sent.once('response', (response) => resolve(response.statusCode)));
-        expect([status, await onDisk(fixture.api)]).to.deep.equal([403, { blobs: [], incoming: [] }]);
+      await withEveryone(api, owner, server.id, permissions, async () => {
+        const sent = start(bytes);
+        const [{ statusCode }] = (await once(sent, 'response')) as [IncomingMessage];
+        expect([statusCode, await onDisk(api)]).to.deep.equal([403, { blobs: [], incoming: [] }]);
         sent.destroy();
       });
   });
 
-  it('a refused sender that never stops sees its answer, and the next request on the connection is answered', async () => {
-    const socket = connect(Number(new URL(fixture.api.url).port), '127.0.0.1');
+  it('a refused sender that sends its whole body receives the error, and the next request on the connection succeeds', async () => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
     const body = Buffer.concat([Buffer.from('--xyz\r\nContent-Disposition: form-data; name="other"\r\n\r\n'), Buffer.alloc(8_000_000)]);
     socket.write(
-      `POST ${fixture.path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${fixture.bot}\r\nContent-Type: ${multipart}\r\nContent-Length: ${body.length}\r\n\r\n`,
+      `POST ${path()} HTTP/1.1\r\nHost: x\r\nAuthorization: ${bot.as}\r\nContent-Type: ${multipart}\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
     socket.write(body);
     socket.write('GET /api/gateway HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
@@ -70,56 +73,40 @@ describe('uploads that do not come to an end', () => {
 });
 
 describe('readUpload', () => {
-  let server: Server;
-  let folder: string;
-  let ended: (outcome: unknown) => void;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'parlance-upload-'));
-    await mkdir(folder, { recursive: true });
-    server = createServer((message, response) => {
+  const folder = use(makeFolder);
+  let onResult: (result: unknown) => void;
+  const site = use(() =>
+    startSite((message, response) => {
       const paths: string[] = [];
       const tempPath = async (): Promise<string> => {
-        paths.push(join(folder, String(paths.length)));
+        paths.push(join(folder.path, String(paths.length)));
         return String(paths.at(-1));
       };
       const pace = watchPace(message, { ...defaultPace, windowMs: 150, tickMs: 50 });
-      void readUpload(message, { tempPath, beforeFile: () => undefined, failed: pace.failed })
+      void readUpload(message, { tempPath, beforeFile: () => undefined, bodyFailed: pace.failed })
         .catch((error: unknown) => error)
-        .then(async (outcome) => {
+        .then(async (result) => {
           pace.stop();
-          await removeLocal(paths);
-          response.statusCode = outcome instanceof Refusal ? outcome.status : 200;
+          await removeLocalFiles(paths);
+          response.statusCode = result instanceof Refusal ? result.status : 200;
           response.end();
-          ended(outcome);
+          onResult(result);
         });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  });
-  after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+    }),
+  );
 
-  it('408 for a sender that is silent, in the middle of a file and before the first part; nothing stays', async () => {
-    for (const begun of ['', head, `${head}${'x'.repeat(100_000)}`]) {
-      const outcome = new Promise((resolve) => {
-        ended = resolve;
+  it('408 for a sender that stops before the first part or within a file, and leaves no local file', async () => {
+    for (const start of ['', head, `${head}${'x'.repeat(100_000)}`]) {
+      const result = new Promise((resolve) => {
+        onResult = resolve;
       });
-      const sent = request({
-        port: (server.address() as AddressInfo).port,
-        method: 'POST',
-        headers: { 'Content-Type': multipart, 'Content-Length': 1_000_000 },
-      });
-      sent.on('error', () => undefined);
-      sent.flushHeaders();
-      if (begun) sent.write(begun);
-      const refusal = (await outcome) as Refusal;
+      const sent = startUpload(site.url, {}, start);
+      const refusal = (await result) as Refusal;
       expect([refusal.code, refusal.message]).to.deep.equal([
         'body_too_slow',
         'The request body arrived too slowly. Send at least 1024 bytes per second.',
       ]);
-      expect(await readdir(folder)).to.deep.equal([]);
+      expect(await readdir(folder.path)).to.deep.equal([]);
       sent.destroy();
     }
   });

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { cleanFilename, webpFilename } from '../../lib/base/filenames.ts';
-import { lengthOf } from '../../lib/base/text.ts';
-import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
-import { formOf, getFile, rawBody, sendBody } from './fixture.ts';
+import { countCodePoints } from '../../lib/base/text.ts';
+import { getFile, rawBody, useUploads } from './fixture.ts';
 
-describe('names of files', () => {
-  for (const [given, kept] of [
+describe('file names', () => {
+  for (const [given, stored] of [
     ['photo.png', 'photo.png'],
     ['../../etc/passwd', 'passwd'],
     ['C:\\Users\\x\\note.txt', 'note.txt'],
@@ -22,48 +21,34 @@ describe('names of files', () => {
     ['Grüße 日本 😀.txt', 'Grüße 日本 😀.txt'],
     ['.gitignore', '.gitignore'],
   ] as const)
-    it(`${JSON.stringify(given)} is kept as ${kept}`, () => expect(cleanFilename(given)).to.equal(kept));
+    it(`stores ${JSON.stringify(given)} as ${stored}`, () => expect(cleanFilename(given)).to.equal(stored));
 
-  it('a long name is cut to 255 code points and keeps its extension', () => {
+  it('cuts a long name to 255 code points and keeps its extension', () => {
     const name = cleanFilename(`${'😀'.repeat(300)}.tar.gz`);
-    expect([lengthOf(name), name.slice(-3), /\p{Cs}/u.test(name)]).to.deep.equal([255, '.gz', false]);
-    expect(lengthOf(cleanFilename(`a.${'b'.repeat(300)}`))).to.equal(255);
+    expect([countCodePoints(name), name.slice(-3), /\p{Cs}/u.test(name)]).to.deep.equal([255, '.gz', false]);
+    expect(countCodePoints(cleanFilename(`a.${'b'.repeat(300)}`))).to.equal(255);
   });
 
-  it('a converted image keeps its base', () => {
+  it('replaces the extension of a converted image by .webp', () => {
     expect(['photo.png', 'photo', 'a.b.jpeg', '.png'].map(webpFilename)).to.deep.equal([
       'photo.webp',
       'photo.webp',
       'a.b.webp',
       '.png.webp',
     ]);
-    expect(lengthOf(webpFilename(cleanFilename('x'.repeat(300))))).to.equal(255);
+    expect(countCodePoints(webpFilename(cleanFilename('x'.repeat(300))))).to.equal(255);
   });
 });
 
-describe('names and types of files over HTTP', () => {
-  let fixture: MessageFixture;
-  let url: string;
-  before(async () => {
-    fixture = await messageFixture();
-    url = fixture.api.url + fixture.path;
-  });
-  after(() => fixture.api.close());
+describe('file names and types over HTTP', () => {
+  const { api, upload, postFiles } = useUploads();
 
-  it('hostile names lead nowhere and come back in a header that is whole', async () => {
+  it('hostile names contain no path separator and inject no header', async () => {
     const names = ['..\\..\\x/../evil.html', 'a"; filename="b.exe', 'line\r\nX-Injected: 1.txt', "quote'%0d%0a.txt", '日本.txt', '%00.txt'];
-    const { status, body } = await sendBody(
-      url,
-      fixture.bot,
-      formOf(
-        {},
-        names.map((name) => ({ name, bytes: 'x', type: 'text/html' })),
-      ),
-    );
-    expect(status, JSON.stringify(body)).to.equal(201);
-    for (const attachment of body.attachments) {
+    const { attachments } = await postFiles(names.map((name) => ({ name, bytes: 'x', type: 'text/html' })));
+    for (const attachment of attachments) {
       expect(attachment.filename).not.to.match(/[/\\\r\n\0]/);
-      const served = await getFile(fixture.api, attachment);
+      const served = await getFile(api, attachment);
       expect([served.status, served.headers.get('X-Injected')]).to.deep.equal([200, null]);
       expect(served.headers.get('Content-Disposition')).to.match(/^attachment; filename/);
     }
@@ -71,18 +56,18 @@ describe('names and types of files over HTTP', () => {
 
   const sent = async (head: string, bytes: Buffer | string = 'x'): Promise<{ filename: string; contentType: string } | undefined> => {
     const { body, headers } = rawBody([{ head, bytes }]);
-    return (await sendBody(url, fixture.bot, body, headers)).body.attachments[0];
+    return (await upload(body, headers)).body.attachments[0];
   };
   const files = 'Content-Disposition: form-data; name="files"';
 
-  it('names in UTF-8 and in the form of RFC 5987', async () => {
+  it('reads names in UTF-8 and in the format of RFC 5987, and uses "file" without one', async () => {
     expect((await sent(`${files}; filename="Grüße.txt"`))?.filename).to.equal('Grüße.txt');
     expect((await sent(`${files}; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%E2%82%AC.txt`))?.filename).to.equal('Grüße €.txt');
     expect((await sent(files))?.filename).to.equal('file');
     expect((await sent(`${files}; filename=""`))?.filename).to.equal('file');
   });
 
-  for (const [declared, kept] of [
+  for (const [declared, stored] of [
     ['text/html; charset=utf-8', 'text/html'],
     ['image/svg+xml', 'image/svg+xml'],
     ['VIDEO/MP4', 'video/mp4'],
@@ -92,6 +77,6 @@ describe('names and types of files over HTTP', () => {
     ['text/<script>', 'application/octet-stream'],
     ['image/bmp', 'image/bmp'],
   ] as const)
-    it(`text declared as ${declared} is kept as ${kept}`, async () =>
-      expect((await sent(`${files}; filename="a"\r\nContent-Type: ${declared}`))?.contentType).to.equal(kept));
+    it(`stores text declared as ${declared} as ${stored}`, async () =>
+      expect((await sent(`${files}; filename="a"\r\nContent-Type: ${declared}`))?.contentType).to.equal(stored));
 });

@@ -1,28 +1,27 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect } from 'chai';
-import { type MessageFixture, messageFixture } from '../api/messages/message-fixture.ts';
-import { expectNoOrphans, onDisk, rawBody } from './fixture.ts';
+import { permissionBits } from '../../lib/base/permissions.ts';
+import { send } from '../harness/requests.ts';
+import { expectNoOrphans, onDisk, rawBody, useUploads } from './fixture.ts';
 
-describe('POST /api/channels/{channelId}/messages with files that take their time', () => {
-  let fixture: MessageFixture;
-  before(async () => {
-    fixture = await messageFixture();
-  });
-  after(() => fixture.api.close());
+describe('POST /api/channels/{channelId}/messages with a slow upload', () => {
+  const { api, owner, server, bot, path, post } = useUploads();
 
-  /** Sends half of an upload, runs `meanwhile` once the half has come, sends the rest; answers status and body. */
-  async function slowly(meanwhile: () => Promise<unknown>): Promise<{ status: number | undefined; body: { id: string; code?: string } }> {
+  /** Sends half of an upload, runs `meanwhile` after that half has arrived, and sends the rest. Returns the status and body of the response. */
+  async function postSlowly(
+    meanwhile: () => Promise<unknown>,
+  ): Promise<{ status: number | undefined; body: { id: string; code?: string } }> {
     const { body, headers } = rawBody([
       { head: 'Content-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain', bytes: 'x'.repeat(100_000) },
     ]);
-    const sent = request(fixture.api.url + fixture.path, {
+    const sent = request(api.url + path(), {
       method: 'POST',
-      headers: { ...headers, Authorization: fixture.bot, 'Content-Length': body.length },
+      headers: { ...headers, Authorization: bot.as, 'Content-Length': body.length },
     });
     const answer = once(sent, 'response') as Promise<[IncomingMessage]>;
     sent.write(body.subarray(0, 70_000));
-    while ((await onDisk(fixture.api)).incoming.length === 0) await new Promise(setImmediate);
+    while ((await onDisk(api)).incoming.length === 0) await new Promise(setImmediate);
     await meanwhile();
     sent.end(body.subarray(70_000));
     const [response] = await answer;
@@ -30,24 +29,20 @@ describe('POST /api/channels/{channelId}/messages with files that take their tim
     return { status: response.statusCode, body: JSON.parse(text) as { id: string; code?: string } };
   }
 
-  it('stands after what was posted while it came', async () => {
+  it('gets a later id than messages posted during the upload', async () => {
     let other = '';
-    const { status, body } = await slowly(async () => {
-      other = (await fixture.post({ content: 'meanwhile' })).body.id;
+    const { status, body } = await postSlowly(async () => {
+      other = (await post('meanwhile')).id;
     });
     expect(status).to.equal(201);
     expect(body.id > other, `${body.id} after ${other}`).to.equal(true);
-    await expectNoOrphans(fixture.api);
+    await expectNoOrphans(api);
   });
 
-  it('403 when the permission went while it came, and nothing of it stays', async () => {
-    const { world, api } = fixture;
-    const take = (permissions: number) =>
-      api.platform.versions.changing({ servers: [world.serverId] }, () =>
-        api.platform.db.servers.updateOne({ _id: world.serverId }, { $set: { 'roles.0.permissions': permissions } }),
-      );
-    const { status, body } = await slowly(() => take(1));
-    await take(15);
+  it('403 when the permission was removed during the upload, and stores nothing', async () => {
+    const setEveryone = (permissions: number): Promise<unknown> =>
+      send(api, 200, owner, 'PATCH', `/api/servers/${server.id}/roles/${server.id}`, { permissions });
+    const { status, body } = await postSlowly(() => setEveryone(permissionBits['View Channel']));
     expect([status, body.code]).to.deep.equal([403, 'missing_permission']);
     await expectNoOrphans(api);
   });

@@ -1,46 +1,47 @@
 import { expect } from 'chai';
 import { copyFiles } from '../../lib/domain/files/file-copies.ts';
-import { dropFiles, settleFiles, sweepFiles } from '../../lib/domain/files/files.ts';
+import { decideMessageFiles, deleteFiles, sweepFiles } from '../../lib/domain/files/files.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { inParallel, send } from '../harness/requests.ts';
+import { botOf, type SeededServer, seedServer } from '../harness/seed.ts';
 import { fileDocs, formOf, onDisk, sendBody } from './fixture.ts';
 
 const kib = 1024;
 
-describe('storage of an account and of a server', () => {
+describe('storage limits of accounts and servers', () => {
   let api: TestApi;
-  let world: World;
+  let seeded: SeededServer;
   afterEach(() => api.close());
 
-  const start = async (account: number, server: number): Promise<void> => {
-    api = await startTestApi({ STORAGE_PER_ACCOUNT_MIB: String(account), STORAGE_PER_SERVER_MIB: String(server) });
-    world = await makeWorld(api.platform, { bots: 3, channels: 1 });
+  const start = async (accountMib: number, serverMib: number): Promise<void> => {
+    api = await startTestApi({ STORAGE_PER_ACCOUNT_MIB: String(accountMib), STORAGE_PER_SERVER_MIB: String(serverMib) });
+    seeded = await seedServer(api.platform, { bots: 3, channels: 1 });
   };
+  const path = (): string => `/api/channels/${seeded.channelIds[0]}/messages`;
   const post = (slot: number, size: number) => {
     const files = [{ name: 'a.bin', bytes: Buffer.alloc(size), type: 'application/octet-stream' }];
-    const url = `${api.url}/api/channels/${world.channelIds[0]}/messages`;
-    return sendBody(url, `Bot ${world.bots[slot]?.token}`, formOf({ content: 'x' }, files));
+    return sendBody(`${api.url}${path()}`, botOf(seeded, slot).as, formOf({ content: 'x' }, files));
   };
-  /** The bytes counted towards the account of a bot, and towards the server. */
+  /** The bytes counted for the account of a bot and for the server. */
   const stored = async (slot = 0): Promise<(number | undefined)[]> => {
     const { accounts, servers } = api.platform.db;
-    const [account, server] = await Promise.all([
-      accounts.findOne({ _id: String(world.bots[slot]?.id) }).lean(),
-      servers.findOne({ _id: world.serverId }).lean(),
+    const [accountDoc, serverDoc] = await Promise.all([
+      accounts.findOne({ _id: botOf(seeded, slot).id }).lean(),
+      servers.findOne({ _id: seeded.serverId }).lean(),
     ]);
-    return [account?.storedBytes, server?.storedBytes];
+    return [accountDoc?.storedBytes, serverDoc?.storedBytes];
   };
 
-  it('ten uploads at once keep no more than the account may, and 400 storage_full names the limit; a delete gives room again', async () => {
+  it('400 storage_full names the limit of the account, also for 10 parallel uploads; a delete frees storage', async () => {
     await start(1, 0);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post(0, 300 * kib)));
+    const answers = await inParallel(10, () => post(0, 300 * kib));
     const refused = answers.filter(({ status }) => status !== 201);
     expect(refused).to.have.length(7);
     for (const { status, body } of refused) {
       expect([status, body.code]).to.deep.equal([400, 'storage_full']);
       expect((body as unknown as { message: string }).message).to.equal(
-        'Storage is full: your account keeps at most 1 MiB of files. Delete messages with files first.',
+        'Storage is full: your account can store at most 1 MiB of files. Delete messages with files first.',
       );
     }
     expect(await stored()).to.deep.equal([900 * kib, 900 * kib]);
@@ -48,26 +49,25 @@ describe('storage of an account and of a server', () => {
     expect((await post(1, 300 * kib)).status, 'another account').to.equal(201);
 
     const id = answers.find(({ status }) => status === 201)?.body.id ?? '';
-    const path = `/api/channels/${world.channelIds[0]}/messages/${id}`;
-    expect((await api.call('DELETE', path, { as: `Bot ${world.bots[0]?.token}` })).status).to.equal(204);
-    await Promise.all([settleFiles(api.platform, id), settleFiles(api.platform, id)]);
-    await settleFiles(api.platform, id);
+    await send(api, 204, botOf(seeded), 'DELETE', `${path()}/${id}`);
+    await inParallel(2, () => decideMessageFiles(api.platform, id));
+    await decideMessageFiles(api.platform, id);
     expect(await stored()).to.deep.equal([600 * kib, 900 * kib]);
     expect((await post(0, 400 * kib)).status).to.equal(201);
   });
 
-  it('a server keeps no more than it may, whoever posts, and who was refused there has their room back', async () => {
+  it('400 storage_full for a full server, whoever posts, and does not count the refused bytes for the account', async () => {
     await start(0, 1);
-    const answers = await Promise.all([0, 1, 2].map((slot) => post(slot, 600 * kib)));
+    const answers = await inParallel(3, (slot) => post(slot, 600 * kib));
     expect(answers.filter(({ status }) => status === 400)).to.have.length(2);
     const slot = answers.findIndex(({ status }) => status === 400);
     expect(answers[slot]?.body).to.include({
-      message: 'Storage is full: this server keeps at most 1 MiB of files. Delete messages with files first.',
+      message: 'Storage is full: this server can store at most 1 MiB of files. Delete messages with files first.',
     });
     expect(await stored(slot)).to.deep.equal([0, 600 * kib]);
   });
 
-  it('a file that no message holds gives its bytes back to the account and the server when the sweep takes it', async () => {
+  it('the sweep of a file without a message frees its bytes for the account and the server', async () => {
     await start(1, 1);
     expect((await post(0, 600 * kib)).status).to.equal(201);
     await api.platform.db.messages.deleteMany({});
@@ -76,7 +76,7 @@ describe('storage of an account and of a server', () => {
     expect(await stored()).to.deep.equal([0, 0]);
   });
 
-  it('copies share the bytes: they count once, until the last of them goes', async () => {
+  it('counts the bytes of copies once, until the last copy is deleted', async () => {
     await start(1, 1);
     const { body } = await post(0, 600 * kib);
     const source = (await api.platform.db.messages.findOne({ _id: body.id }).lean()) as MessageDoc;
@@ -84,9 +84,9 @@ describe('storage of an account and of a server', () => {
     await copyFiles(api.platform, source, owners);
     const ids = (await fileDocs(api)).map(({ _id }) => _id);
     expect(ids).to.have.length(3);
-    await dropFiles(api.platform, ids.slice(0, 1));
+    await deleteFiles(api.platform, ids.slice(0, 1));
     expect(await stored()).to.deep.equal([600 * kib, 600 * kib]);
-    await Promise.all(ids.slice(1).map((id) => dropFiles(api.platform, [id])));
+    await Promise.all(ids.slice(1).map((id) => deleteFiles(api.platform, [id])));
     expect(await stored()).to.deep.equal([0, 0]);
     expect((await onDisk(api)).blobs).to.deep.equal([]);
   });

@@ -16,7 +16,7 @@ export class Client {
   readonly closed: Promise<number>;
   private taken = 0;
   private wake = (): void => undefined;
-  private gone = false;
+  private isClosed = false;
 
   constructor(port: number, path = '/gateway', headers: Record<string, string> = {}) {
     this.ws = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
@@ -27,7 +27,7 @@ export class Client {
     this.ws.on('error', () => undefined);
     this.closed = new Promise((resolve) => {
       this.ws.on('close', (code) => {
-        this.gone = true;
+        this.isClosed = true;
         this.wake();
         resolve(code);
       });
@@ -42,7 +42,7 @@ export class Client {
         this.taken++;
         return frame;
       }
-      if (this.gone) throw new Error(`closed with ${await this.closed}; frames: ${JSON.stringify(this.frames.slice(-3))}`);
+      if (this.isClosed) throw new Error(`closed with ${await this.closed}; frames: ${JSON.stringify(this.frames.slice(-3))}`);
       await new Promise<void>((resolve) => {
         this.wake = resolve;
       });

@@ -1,32 +1,24 @@
 import { expect } from 'chai';
-import { interactionTokenOf } from '../../lib/store/seal.ts';
-import { contents, startWorld, type World } from './world.ts';
+import { deriveInteractionToken } from '../../lib/store/seal.ts';
+import { contents, useGateway } from './gateway-fixture.ts';
 
-describe('gateway: delivery to bots', () => {
-  let world: World;
-  let server: string;
-  let channel: string;
-  before(async () => {
-    world = await startWorld(2);
-    server = await world.server();
-    channel = await world.channel(server);
-  });
-  after(() => world.close());
+describe('gateway: events for bots', () => {
+  const { fixture, place } = useGateway(2);
 
-  it('says hello, then READY, then each event under a position of its own', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+  it('sends hello, READY, and then each event with its own position', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     const hello = await client.next();
     expect(hello).to.deep.equal({ op: 10, d: { heartbeatIntervalMs: 30_000 } });
     client.send({ op: 2, d: { token: `Bot ${bot.token}` } });
     const ready = await client.next();
     expect(ready).to.include({ op: 0, t: 'READY' });
     expect(ready.s).to.be.a('string');
-    expect(ready.d).to.include({ v: 1, resumeUrl: world.config.gatewayUrl });
-    expect(ready.d.user).to.deep.equal({ id: bot.id, username: `u${bot.id}`, displayName: 'Someone', avatarUrl: null, tag: 'bot' });
-    expect(ready.d.servers).to.deep.equal([server]);
+    expect(ready.d).to.include({ v: 1, resumeUrl: fixture.config.gatewayUrl });
+    expect(ready.d.user).to.deep.equal({ id: bot.id, username: `u${bot.id}`, displayName: 'TestAccount', avatarUrl: null, tag: 'bot' });
+    expect(ready.d.servers).to.deep.equal([place.server]);
     expect(ready.d.applicationId).to.be.a('string');
-    for (const content of ['a', 'b', 'ü€😀']) await world.post(server, channel, content);
+    for (const content of ['a', 'b', 'ü€😀']) await fixture.post(place.server, place.channel, content);
     const events = await client.events(3);
     expect(contents(events)).to.deep.equal(['a', 'b', 'ü€😀']);
     expect(events.map(({ t }) => t)).to.deep.equal(Array(3).fill('MESSAGE_CREATE'));
@@ -34,121 +26,121 @@ describe('gateway: delivery to bots', () => {
   });
 
   it('forwards payloads of every frame length', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token);
     const texts = [10, 200, 5_000, 9_000, 70_000].map((length) => 'x'.repeat(length));
-    for (const text of texts) await world.post(server, channel, text);
+    for (const text of texts) await fixture.post(place.server, place.channel, text);
     expect(contents(await client.events(texts.length))).to.deep.equal(texts);
   });
 
-  it('sends opt-in events to bots that asked for them, and passes over unknown names', async () => {
-    const [asks, other] = [await world.someone('bot', server), await world.someone('bot', server)];
-    const [one, two] = [world.connect(), world.connect()];
-    await one.identify(asks.token, ['MESSAGE_UPDATE', 'NO_SUCH_EVENT', 'INTERACTION_UPDATE']);
+  it('sends opt-in events only to bots that opted in, and ignores unknown names', async () => {
+    const [optedIn, other] = [await fixture.makeAccount('bot', place.server), await fixture.makeAccount('bot', place.server)];
+    const [one, two] = [fixture.connect(), fixture.connect()];
+    await one.identify(optedIn.token, ['MESSAGE_UPDATE', 'NO_SUCH_EVENT', 'INTERACTION_UPDATE']);
     await two.identify(other.token);
-    await world.post(server, channel, 'edited', 'MESSAGE_UPDATE');
-    await world.post(server, channel, 'new');
+    await fixture.post(place.server, place.channel, 'edited', 'MESSAGE_UPDATE');
+    await fixture.post(place.server, place.channel, 'new');
     expect((await one.events(2)).map(({ t }) => t)).to.deep.equal(['MESSAGE_UPDATE', 'MESSAGE_CREATE']);
     expect((await two.events(1)).map(({ t }) => t)).to.deep.equal(['MESSAGE_CREATE']);
   });
 
-  it('reads from the log what was not heard live, in order and once', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+  it('reads events that were not received live from the log, in order and once', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token);
-    await world.post(server, channel, 'live');
-    await world.unheard(server, async () => {
-      for (const content of ['lost 1', 'lost 2']) await world.post(server, channel, content);
+    await fixture.post(place.server, place.channel, 'live');
+    await fixture.withoutDelivery(place.server, async () => {
+      for (const content of ['lost 1', 'lost 2']) await fixture.post(place.server, place.channel, content);
     });
-    await world.post(server, channel, 'live again');
+    await fixture.post(place.server, place.channel, 'live again');
     expect(contents(await client.events(4))).to.deep.equal(['live', 'lost 1', 'lost 2', 'live again']);
   });
 
   it('keeps the order while hundreds of events arrive during a gap', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token);
-    const post = (i: number): Promise<unknown> => world.post(server, channel, String(i));
-    for (let i = 0; i < 250; i++) await (i % 7 < 3 ? world.unheard(server, () => post(i)) : post(i));
+    const post = (i: number): Promise<unknown> => fixture.post(place.server, place.channel, String(i));
+    for (let i = 0; i < 250; i++) await (i % 7 < 3 ? fixture.withoutDelivery(place.server, () => post(i)) : post(i));
     expect(contents(await client.events(250))).to.deep.equal(Array.from({ length: 250 }, (_, i) => String(i)));
   });
 
-  it('finds out within a second or two that something was not heard, though nothing follows it', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+  it('notices a missed event within two seconds, even if no other event follows', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token);
-    await world.unheard(server, () => world.post(server, channel, 'lost'));
+    await fixture.withoutDelivery(place.server, () => fixture.post(place.server, place.channel, 'lost'));
     expect(contents(await client.events(1))).to.deep.equal(['lost']);
   });
 
-  it('gives an interaction to the newest session only, with its token', async () => {
-    const bot = await world.someone('bot', server);
-    const [old, young] = [world.connect(1), world.connect(0)];
+  it('sends an interaction with its token only to the newest session', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const [old, young] = [fixture.connect(1), fixture.connect(0)];
     await old.identify(bot.token);
     await young.identify(bot.token);
-    const id = world.worker.ids.next();
-    await world.interact(bot.id, { id, name: 'roll' });
-    await world.post(server, channel, 'after');
-    const [given] = await young.events(1);
-    expect(given).to.deep.include({
+    const id = fixture.worker.ids.next();
+    await fixture.interact(bot.id, { id, name: 'roll' });
+    await fixture.post(place.server, place.channel, 'after');
+    const [received] = await young.events(1);
+    expect(received).to.deep.include({
       t: 'INTERACTION_CREATE',
-      d: { id, name: 'roll', token: interactionTokenOf(world.config.APP_KEY, id) },
+      d: { id, name: 'roll', token: deriveInteractionToken(fixture.config.APP_KEY, id) },
     });
     expect(contents(await old.events(1))).to.deep.equal(['after']);
     await young.cut();
     await old.cut();
   });
 
-  it('does not hear of channels that the bot may not view', async () => {
-    const bot = await world.someone('bot', server);
-    const hidden = await world.channel(server, [{ id: bot.id, allow: 0, deny: 1 }]);
-    const client = world.connect();
+  it('sends no events of channels that the bot cannot view', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const hidden = await fixture.makeChannel(place.server, [{ id: bot.id, allow: 0, deny: 1 }]);
+    const client = fixture.connect();
     await client.identify(bot.token);
-    await world.post(server, hidden, 'hidden');
-    await world.post(server, channel, 'open');
+    await fixture.post(place.server, hidden, 'hidden');
+    await fixture.post(place.server, place.channel, 'open');
     expect(contents(await client.events(1))).to.deep.equal(['open']);
   });
 
-  it('hears of a server that the bot is added to without reconnecting, and no more of one it left', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+  it('sends events of a server that the bot joins, and none of a server that it left, without reconnecting', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token, ['SERVER_CREATE']);
-    const other = await world.server();
-    const there = await world.channel(other);
-    await world.join(other, bot.id, true);
-    await world.post(other, there, 'welcome');
+    const other = await fixture.makeServer();
+    const otherChannel = await fixture.makeChannel(other);
+    await fixture.join(other, bot.id, true);
+    await fixture.post(other, otherChannel, 'welcome');
     expect((await client.events(2)).map(({ t, d }) => [t, d.content ?? d.id])).to.deep.equal([
       ['SERVER_CREATE', other],
       ['MESSAGE_CREATE', 'welcome'],
     ]);
-    await world.leave(server, bot.id);
-    await world.post(server, channel, 'gone');
-    await world.post(other, there, 'still here');
+    await fixture.leave(place.server, bot.id);
+    await fixture.post(place.server, place.channel, 'gone');
+    await fixture.post(other, otherChannel, 'still here');
     expect(contents(await client.events(1))).to.deep.equal(['still here']);
   });
 
-  it('reads what was said in a new server between the join and the news of it', async () => {
-    const bot = await world.someone('bot');
-    const client = world.connect();
+  it('sends events of a new server from the join on, after SERVER_CREATE', async () => {
+    const bot = await fixture.makeAccount('bot');
+    const client = fixture.connect();
     await client.identify(bot.token);
-    const other = await world.server();
-    const there = await world.channel(other);
-    await world.post(other, there, 'before');
-    const tell = await world.joinUntold(other, bot.id, true);
-    await world.post(other, there, 'before it was told');
-    await tell();
-    await world.post(other, there, 'after');
-    expect(contents(await client.events(2))).to.deep.equal(['before it was told', 'after']);
+    const other = await fixture.makeServer();
+    const otherChannel = await fixture.makeChannel(other);
+    await fixture.post(other, otherChannel, 'before');
+    const appendJoin = await fixture.joinWithoutEvent(other, bot.id, true);
+    await fixture.post(other, otherChannel, 'before SERVER_CREATE');
+    await appendJoin();
+    await fixture.post(other, otherChannel, 'after');
+    expect(contents(await client.events(2))).to.deep.equal(['before SERVER_CREATE', 'after']);
   });
 
-  it('counts sockets, deliveries and their latency', async () => {
-    const bot = await world.someone('bot', server);
-    const client = world.connect();
+  it('counts sockets, deliveries and their latency in metrics', async () => {
+    const bot = await fixture.makeAccount('bot', place.server);
+    const client = fixture.connect();
     await client.identify(bot.token);
-    await world.post(server, channel, 'counted');
+    await fixture.post(place.server, place.channel, 'counted');
     await client.events(1);
-    const { node } = world.nodes[0] ?? expect.fail();
+    const { node } = fixture.nodes[0] ?? expect.fail();
     const text = await node.metrics.registry.metrics();
     expect(text).to.match(/parlance_sockets\{kind="bot",role="gateway"\} [1-9]/);
     expect(text).to.match(/parlance_deliveries_total\{event="MESSAGE_CREATE",role="gateway"\} [1-9]/);

@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
+import { make } from '../harness/use.ts';
 import { Client } from './client.ts';
-import { type Someone, startWorld, type TestNode, type World } from './world.ts';
+import { useGateway } from './gateway-fixture.ts';
 
 const heartbeat = '{"op":1,"d":null}';
 const paddedHeartbeat = (bytes: number): string => JSON.stringify({ op: 1, d: null, padding: 'x'.repeat(bytes) });
@@ -12,20 +13,13 @@ const repeat = (count: number, act: () => void): void => {
 const { gatewayFramesPerMinute: frames, gatewayBytesPerMinute: bytes } = limits;
 const { gatewayFramesUnidentified: earlyFrames, gatewayBytesUnidentified: earlyBytes, gatewayFragments: fragments } = limits;
 
-describe('gateway: what one socket and one address may send', () => {
-  let world: World;
-  let node: TestNode;
-  let bot: Someone;
-  before(async () => {
-    world = await startWorld(0);
-    node = await world.addNode({ TRUST_PROXY: 1 });
-    bot = await world.someone('bot', await world.server());
-  });
+describe('gateway: limits per socket and address', () => {
   const rawSockets: Socket[] = [];
   after(() => {
     for (const raw of rawSockets) raw.destroy();
-    return world.close();
   });
+  const { fixture, bot } = useGateway(0);
+  const node = make(() => fixture.addNode({ TRUST_PROXY: 1 }));
 
   const at = (address: string, path = '/'): Client => new Client(node.port, path, { 'x-forwarded-for': address });
   const fromNewAddress = (): Client => at(`2001:db8:${Math.trunc(Math.random() * 0xffff).toString(16)}::1`);
@@ -39,13 +33,13 @@ describe('gateway: what one socket and one address may send', () => {
     ['fragments of one frame', 1008, ({ ws }) => repeat(fragments + 1, () => ws.send('x', { fin: false }))],
   ];
   for (const [what, code, flood] of floods) {
-    it(`${code} for too many ${what} before identify`, async () => {
+    it(`closes with ${code} for too many ${what} before identify`, async () => {
       const client = fromNewAddress();
       await client.until(10);
       flood(client, earlyFrames, earlyBytes);
       expect(await client.closed).to.equal(code);
     });
-    it(`${code} for too many ${what} after identify`, async () => {
+    it(`closes with ${code} for too many ${what} after identify`, async () => {
       const client = fromNewAddress();
       await client.identify(bot.token);
       flood(client, frames - 1, bytes);
@@ -53,7 +47,7 @@ describe('gateway: what one socket and one address may send', () => {
     });
   }
 
-  it(`allows ${earlyFrames} frames before identify succeeded, and ${frames} in a minute after it`, async () => {
+  it(`allows ${earlyFrames} frames before READY and ${frames} per minute after it`, async () => {
     const client = fromNewAddress();
     await client.until(10);
     repeat(earlyFrames - 1, () => client.send(heartbeat));
@@ -64,13 +58,13 @@ describe('gateway: what one socket and one address may send', () => {
     await client.cut();
   });
 
-  it('reads nothing more from a socket that it closes for flooding, and cuts it when it does not close', async () => {
+  it('stops reading from a flooding socket and terminates it when it does not close', async () => {
     const key = 'x-forwarded-for: 192.0.2.77\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==';
     const raw: Socket = connect(node.port, '127.0.0.1');
     rawSockets.push(raw);
     raw.on('error', () => undefined);
     raw.resume();
-    const gone = new Promise((resolve) => raw.once('close', resolve));
+    const closed = new Promise((resolve) => raw.once('close', resolve));
     raw.write(`GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n${key}\r\n\r\n`);
     await new Promise((resolve) => raw.once('data', resolve));
     const [socket] = [...node.node.sockets].slice(-1);
@@ -78,12 +72,12 @@ describe('gateway: what one socket and one address may send', () => {
     raw.once('close', () => clearInterval(flood));
     const pongs = Buffer.from('8a8000000000'.repeat(10_000), 'hex');
     const flood = setInterval(() => raw.writableLength < 10_000_000 && raw.write(pongs), 1);
-    await gone;
+    await closed;
     // One read of the connection is 64 KiB. The node may have read that much before it counted the first frames, but no more.
-    expect(socket.raw.bytesRead).to.be.at.most(earlyBytes + 2 * 65_536);
+    expect(socket.tcpSocket.bytesRead).to.be.at.most(earlyBytes + 2 * 65_536);
   });
 
-  it('takes at most 200 unidentified sockets from one address, and from one /64 of IPv6', async () => {
+  it('allows 200 unidentified sockets per IPv4 address and per IPv6 /64', async () => {
     for (const [first, same, other] of [
       ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'],
       ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:2::1'],
@@ -101,7 +95,7 @@ describe('gateway: what one socket and one address may send', () => {
     }
   });
 
-  it('takes no new socket for a minute from an address of which 600 ended unidentified; those that identify do not count', async () => {
+  it('refuses new sockets of an address for a minute after 600 ended unidentified', async () => {
     const identified = at('192.0.2.3');
     await identified.identify(bot.token);
     await identified.cut();
@@ -112,8 +106,8 @@ describe('gateway: what one socket and one address may send', () => {
     expect(await at('192.0.2.3', '/?v=2').closed).to.equal(1006);
     expect(await at('192.0.2.4', '/?v=2').closed).to.equal(4012);
     const usage = node.node.addresses.get('192.0.2.3') ?? expect.fail();
-    expect(usage).to.include({ open: 0, failed: 600 });
-    usage.windowAt -= 60_000;
+    expect(usage).to.include({ openCount: 0, failedCount: 600 });
+    usage.windowStartMs -= 60_000;
     expect(await at('192.0.2.3', '/?v=2').closed).to.equal(4012);
   });
 });

@@ -1,70 +1,61 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { limits } from '../../lib/base/limits.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
-import { type Append, type Appender, createAppender } from '../../lib/store/redis/log/append.ts';
+import { type AcknowledgedNumbers, createAcknowledgedNumbers } from '../../lib/store/redis/log/acknowledged-numbers.ts';
+import { type Appender, createAppender, type NewEntry } from '../../lib/store/redis/log/append.ts';
 import { createConfirm } from '../../lib/store/redis/log/confirm.ts';
 import { type Entry, readEntry } from '../../lib/store/redis/log/entry.ts';
-import { createEpochs, epochOf, epochSize } from '../../lib/store/redis/log/epochs.ts';
-import { createEvidence, type Evidence } from '../../lib/store/redis/log/evidence.ts';
-import { createKeys, type Keys, versionKey } from '../../lib/store/redis/log/keys.ts';
+import { createEpochs, epochSize, getEpoch } from '../../lib/store/redis/log/epochs.ts';
+import { createKeys, versionKey } from '../../lib/store/redis/log/keys.ts';
 import { readPosition, writeNumbers, writePosition } from '../../lib/store/redis/log/position.ts';
-import { startWorld, type TestNode, type World } from './world.ts';
+import { connectRedis } from '../harness/stores.ts';
+import { make, use } from '../harness/use.ts';
+import { startGatewayFixture } from './gateway-fixture.ts';
 
-describe('the log', () => {
-  let world: World;
-  let node: TestNode;
-  let keys: Keys;
-  let redis: Redis;
-  before(async () => {
-    world = await startWorld(1);
-    node = world.nodes[0] ?? expect.fail();
-    keys = createKeys(world.config.REDIS_PREFIX, 1);
-    redis = new Redis(world.config.REDIS_URL);
-  });
-  after(async () => {
-    redis.disconnect();
-    await world.close();
-  });
+describe('gateway: the log', () => {
+  const fixture = use(() => startGatewayFixture(1));
+  const node = make(async () => fixture.nodes[0] ?? expect.fail());
+  const keys = make(async () => createKeys(fixture.config.REDIS_PREFIX, 1));
+  const redis = use(() => connectRedis(fixture.config));
 
-  const event = (more: Partial<Append> = {}): Append => ({
-    id: world.worker.ids.next(),
+  const event = (more: Partial<NewEntry> = {}): NewEntry => ({
+    id: fixture.worker.ids.next(),
     name: 'MESSAGE_CREATE',
     payload: '{"id":"1"}',
     ...more,
   });
   const entriesOf = async (place: string): Promise<Entry[]> =>
-    (await redis.xrangeBuffer(`${keys.partition(0)}log:${place}`, '-', '+')).map(([, fields]) => readEntry(fields[1] as Buffer));
+    (await redis.xrangeBuffer(`${keys.partitionPrefix(0)}log:${place}`, '-', '+')).map(([, fields]) => readEntry(fields[1] as Buffer));
 
-  it('appends an event to a place once, however often it is called, also at once', async () => {
+  it('appends an event to a place once, also when called repeatedly and in parallel', async () => {
     const one = event();
-    await Promise.all([1, 2, 3].map(() => world.worker.append('server:once', [one])));
-    await world.worker.keepMarks('server:once', [one.id]);
-    await world.worker.append('server:once', [one]);
+    await Promise.all([1, 2, 3].map(() => fixture.worker.append('server:once', [one])));
+    await fixture.worker.expireMarks('server:once', [one.id]);
+    await fixture.worker.append('server:once', [one]);
     expect(await entriesOf('server:once')).to.have.length(1);
-    expect(await redis.pttl(`${keys.partition(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
-    // Redis has lost the marks, and a worker appends again that read the event before it was acknowledged.
-    await redis.del(`${keys.partition(0)}mark:server:once:${one.id}`);
-    await world.worker.keepMarks('server:once', [one.id]);
-    await world.worker.confirm(await world.worker.append('server:once', [one]));
+    expect(await redis.pttl(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
+    // Redis has lost the marks, and a worker that read the event before the acknowledgement appends it again.
+    await redis.del(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`);
+    await fixture.worker.expireMarks('server:once', [one.id]);
+    await fixture.worker.confirm(await fixture.worker.append('server:once', [one]));
     expect(await entriesOf('server:once')).to.have.length(1);
-    await world.worker.append('server:twice', [one]);
+    await fixture.worker.append('server:twice', [one]);
     expect(await entriesOf('server:twice')).to.have.length(1);
   });
 
-  it('appends what is missing of a batch, in its order, each entry with the number of the one before it', async () => {
+  it('appends the missing events of a batch in order, each with the number of the previous entry', async () => {
     const [first, second, third] = [event(), event(), event({ channelId: '9', payload: '{"a":"line\\nbreak"}' })];
     const version = versionKey(keys, 'batch');
-    await world.worker.append('server:batch', [first]);
-    const begun = await redis.get(version);
+    await fixture.worker.append('server:batch', [first]);
+    const firstVersion = await redis.get(version);
     await redis.set(version, '7');
-    await world.worker.append('server:batch', [first, second, third]);
+    await fixture.worker.append('server:batch', [first, second, third]);
     const found = await entriesOf('server:batch');
     expect(found.map(({ head }) => [head.id, head.rulesVersion])).to.deep.equal([
-      [first.id, begun],
+      [first.id, firstVersion],
       [second.id, '7'],
       [third.id, '7'],
     ]);
@@ -73,10 +64,10 @@ describe('the log', () => {
     expect(found[2]?.payload.toString()).to.equal(third.payload);
   });
 
-  it('keeps a place to its bytes: large events shorten its log', async () => {
+  it('limits the bytes of a place: large events shorten its log', async () => {
     const payload = JSON.stringify('x'.repeat(16_000));
     for (let i = 0; i < 100; i++)
-      await world.worker.append(
+      await fixture.worker.append(
         'server:large',
         Array.from({ length: 10 }, () => event({ payload })),
       );
@@ -84,53 +75,55 @@ describe('the log', () => {
     expect(size).to.be.within(limits.logBytesPerPlace / 2, limits.logBytesPerPlace * 2);
   });
 
-  it('forgets after 6 minutes which places were active, and calls older positions too old', async () => {
-    const at = keys.partition(0);
-    await world.worker.append('server:old', [event()]);
+  it('forgets active places after 6 minutes and reports older positions as incomplete', async () => {
+    const at = keys.partitionPrefix(0);
+    await fixture.worker.append('server:old', [event()]);
     for (let tick = 0; tick < 13; tick++) {
       await redis.del(`${at}ticked`);
-      await world.worker.retain();
+      await fixture.worker.expirePlaces();
     }
     expect(await redis.zscore(`${at}active`, 'server:old')).to.equal(null);
     expect(await redis.hget(`${at}state`, 'keep')).to.equal(await redis.get(`${at}n`));
-    const [found] = await node.node.log.read(0, [{ place: 'server:old', after: 5 }]);
-    expect(found).to.deep.equal({ entries: [], complete: false });
+    const [found] = await node.node.eventLog.readLogs(0, [{ place: 'server:old', after: 5 }]);
+    expect(found).to.deep.equal({ entries: [], isComplete: false });
   });
 
-  it('no session on a living node: nobody to hand an interaction to; a killed node’s lease ends what it held', async () => {
-    expect(await world.interact('nobody', {})).to.equal(false);
+  it('reports an account as connected only while the node of its session has a lease', async () => {
+    expect(await fixture.interact('nobody', {})).to.equal(false);
     await node.platform.sessions.open({ id: 'dead', accountId: 'dead', events: ['MESSAGE_CREATE'], node: 'dead-node', owner: 'o' });
-    expect(await world.interact('dead', {})).to.equal(false);
-    expect(await world.worker.connected(['dead', 'nobody'])).to.deep.equal([false, false]);
+    expect(await fixture.interact('dead', {})).to.equal(false);
+    expect(await fixture.worker.areConnected(['dead', 'nobody'])).to.deep.equal([false, false]);
     await node.platform.sessions.renewLease('dead-node');
-    expect(await redis.pttl(`${keys.partition(0)}node:dead-node`)).to.be.within(4_000, 5_000);
-    expect(await world.interact('dead', {})).to.equal(true);
-    expect(await world.worker.connected(['dead', 'nobody'])).to.deep.equal([true, false]);
+    expect(await redis.pttl(`${keys.partitionPrefix(0)}node:dead-node`)).to.be.within(4_000, 5_000);
+    expect(await fixture.interact('dead', {})).to.equal(true);
+    expect(await fixture.worker.areConnected(['dead', 'nobody'])).to.deep.equal([true, false]);
   });
 
-  it('only the owner refreshes or leaves; a taken session is its new owner’s', async () => {
+  it('only the owner can refresh or leave a session; taking it over changes the owner', async () => {
     const { sessions } = node.platform;
     const session = { id: 'own', accountId: 'own' };
     await sessions.open({ ...session, events: ['MESSAGE_CREATE'], node: node.node.id, owner: 'first' });
-    expect(await sessions.refresh({ ...session, owner: 'first', received: { s: 'a', at: 'b' } })).to.equal(true);
-    const kept = { events: ['MESSAGE_CREATE'], s: 'a', at: 'b' };
-    expect(await sessions.take({ ...session, node: node.node.id, owner: 'second' })).to.deep.equal(kept);
+    expect(await sessions.refresh({ ...session, owner: 'first', receivedPosition: { lastPosition: 'a', nodePosition: 'b' } })).to.equal(
+      true,
+    );
+    const kept = { events: ['MESSAGE_CREATE'], lastPosition: 'a', nodePosition: 'b' };
+    expect(await sessions.takeOver({ ...session, node: node.node.id, owner: 'second' })).to.deep.equal(kept);
     expect(await sessions.refresh({ ...session, owner: 'first' })).to.equal(false);
-    await sessions.leave({ ...session, owner: 'first' }, 'end');
+    await sessions.release({ ...session, owner: 'first' }, 'end');
     expect(await sessions.refresh({ ...session, owner: 'second' })).to.equal(true);
-    await sessions.leave({ ...session, owner: 'second' }, 'wait');
-    expect(await world.worker.connected(['own'])).to.deep.equal([false]);
-    expect(await sessions.take({ ...session, accountId: 'other', node: 'n', owner: 'third' })).to.equal(null);
-    expect(await redis.pttl(`${keys.partition(0)}ses:own`)).to.be.within(limits.resumeWindowMs, limits.sessionKeptMs);
+    await sessions.release({ ...session, owner: 'second' }, 'suspend');
+    expect(await fixture.worker.areConnected(['own'])).to.deep.equal([false]);
+    expect(await sessions.takeOver({ ...session, accountId: 'other', node: 'n', owner: 'third' })).to.equal(null);
+    expect(await redis.pttl(`${keys.partitionPrefix(0)}ses:own`)).to.be.within(limits.resumeWindowMs, limits.sessionRetentionMs);
   });
 
-  it('positions are short texts that are read back, and nothing else is one', () => {
+  it('positions are short strings that can be read back; anything else is rejected', () => {
     const numbers = Array.from({ length: 16 }, (_, k) => (k + 1) * epochSize + 2 ** 39 + k);
-    const late = new Map([['server:1574247429533528064', epochSize + 5]]);
+    const placeNumbers = new Map([['server:1574247429533528064', epochSize + 5]]);
     for (const some of [numbers, [numbers[0] as number]]) {
-      const text = writePosition(writeNumbers(some), late);
+      const text = writePosition(writeNumbers(some), placeNumbers);
       expect(text.length).to.be.at.most(200);
-      expect(readPosition(text, some.length)).to.deep.equal({ numbers: some, late });
+      expect(readPosition(text, some.length)).to.deep.equal({ numbers: some, placeNumbers });
     }
     for (const wrong of [
       5,
@@ -148,19 +141,19 @@ describe('the log', () => {
     expect(readPosition('AAAA', 16)).to.equal(null);
   });
 
-  it('a process with another number of partitions than the first refuses to start, in one line', async () => {
-    const config = { ...world.config, LOG_PARTITIONS: 3 };
+  it('a process with a different number of partitions refuses to start', async () => {
+    const config = { ...fixture.config, LOG_PARTITIONS: 3 };
     const refusal = await openGatewayPlatform(config, createLog('test', 'silent')).catch((error: unknown) => error);
     expect(refusal).to.be.instanceOf(ConfigurationError);
-    expect((refusal as Error).message).to.equal('LOG_PARTITIONS is 3, but this installation began with 1. Set LOG_PARTITIONS to 1.');
+    expect((refusal as Error).message).to.equal('LOG_PARTITIONS is 3, but this installation was created with 1. Set LOG_PARTITIONS to 1.');
   });
 
   describe('epochs', () => {
-    let at: string;
-    let own: Keys;
+    const own = make(async () => createKeys(`${fixture.config.REDIS_PREFIX}-${fixture.worker.ids.next()}`, 1), { each: true });
+    const at = (): string => own.partitionPrefix(0);
     /** A worker that acknowledges the events it appends. */
     const process = (
-      evidence: Evidence = { read: () => Promise.resolve(0), note: () => Promise.resolve() },
+      evidence: AcknowledgedNumbers = { read: () => Promise.resolve(0), record: () => Promise.resolve() },
     ): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
       let losses = 0;
       const epochs = createEpochs(redis, own, () => losses++, evidence);
@@ -169,13 +162,9 @@ describe('the log', () => {
       return { append: async (place, events) => confirm(await append(place, events)), losses: () => losses };
     };
     /** Simulates a restart of Redis that lost this many numbers. */
-    const restart = (lost: number): Promise<unknown> => redis.multi().decrby(`${at}n`, lost).hset(`${at}state`, 'run', 'before').exec();
-    beforeEach(() => {
-      own = createKeys(`${world.config.REDIS_PREFIX}-${world.worker.ids.next()}`, 1);
-      at = own.partition(0);
-    });
+    const restart = (lost: number): Promise<unknown> => redis.multi().decrby(`${at()}n`, lost).hset(`${at()}state`, 'run', 'before').exec();
 
-    it('a restart that kept every acknowledged entry begins an epoch, and no position is void', async () => {
+    it('a restart that kept every acknowledged entry starts an epoch and invalidates no position', async () => {
       const [one, two] = [process(), process()];
       await one.append('server:1', [event()]);
       await two.append('server:1', [event()]);
@@ -183,40 +172,40 @@ describe('the log', () => {
       await one.append('server:1', [event()]);
       await two.append('server:1', [event()]);
       expect([one.losses(), two.losses()]).to.deep.equal([0, 0]);
-      expect(await redis.hmget(`${at}state`, 'epoch', 'floor')).to.deep.equal(['2', null]);
+      expect(await redis.hmget(`${at()}state`, 'epoch', 'floor')).to.deep.equal(['2', null]);
     });
 
-    it('a process that starts after a restart knows from the database what was acknowledged', async () => {
-      await process(createEvidence(world.worker.db)).append('server:1', [event()]);
+    it('a process that starts after a restart reads from the database what was acknowledged', async () => {
+      await process(createAcknowledgedNumbers(fixture.worker.db)).append('server:1', [event()]);
       await restart(1);
-      const next = process(createEvidence(world.worker.db));
+      const next = process(createAcknowledgedNumbers(fixture.worker.db));
       await next.append('server:1', [event()]);
       expect(next.losses()).to.equal(1);
-      expect(Number(await redis.hget(`${at}state`, 'floor'))).to.equal(3 * epochSize);
+      expect(Number(await redis.hget(`${at()}state`, 'floor'))).to.equal(3 * epochSize);
     });
 
-    it('a log that is gone as a whole begins above the numbers that were acknowledged', async () => {
-      const evidence: Evidence = { read: () => Promise.resolve(7 * epochSize + 3), note: () => Promise.resolve() };
+    it('a completely lost log restarts above the acknowledged numbers', async () => {
+      const evidence: AcknowledgedNumbers = { read: () => Promise.resolve(7 * epochSize + 3), record: () => Promise.resolve() };
       const one = process(evidence);
       await one.append('server:1', [event()]);
       expect(one.losses()).to.equal(1);
-      expect(epochOf(Number(await redis.get(`${at}n`)))).to.be.greaterThan(7);
+      expect(getEpoch(Number(await redis.get(`${at()}n`)))).to.be.greaterThan(7);
     });
 
-    it('events that are gone before they were confirmed are not acknowledged', async () => {
+    it('does not acknowledge events that were lost before the confirmation', async () => {
       const epochs = createEpochs(redis, own, () => undefined);
       const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
       const appended = await append('server:1', [event()]);
       await restart(1);
-      const confirm = createConfirm(redis, own, createEvidence(world.worker.db), epochs);
-      const before = await createEvidence(world.worker.db).read(0);
-      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('the appended events were lost');
-      await epochs.boot(0);
-      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('the appended events were lost');
-      expect(await createEvidence(world.worker.db).read(0)).to.equal(before);
+      const confirm = createConfirm(redis, own, createAcknowledgedNumbers(fixture.worker.db), epochs);
+      const before = await createAcknowledgedNumbers(fixture.worker.db).read(0);
+      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('Redis lost the appended events');
+      await epochs.syncEpoch(0);
+      expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('Redis lost the appended events');
+      expect(await createAcknowledgedNumbers(fixture.worker.db).read(0)).to.equal(before);
     });
 
-    it('a restart without acknowledged entries raises the floor once, and numbers never repeat', async () => {
+    it('a restart that lost acknowledged entries raises the floor once, and numbers never repeat', async () => {
       const [one, two] = [process(), process()];
       await one.append('server:1', [event()]);
       await two.append('server:1', [event()]);
@@ -224,9 +213,9 @@ describe('the log', () => {
       await two.append('server:1', [event()]);
       await one.append('server:1', [event()]);
       expect([one.losses(), two.losses()]).to.deep.equal([0, 1]);
-      const [epoch, floor] = await redis.hmget(`${at}state`, 'epoch', 'floor');
+      const [epoch, floor] = await redis.hmget(`${at()}state`, 'epoch', 'floor');
       expect([Number(epoch), Number(floor)]).to.deep.equal([3, 3 * epochSize]);
-      expect(Number(await redis.get(`${at}n`))).to.equal(3 * epochSize + 2);
+      expect(Number(await redis.get(`${at()}n`))).to.equal(3 * epochSize + 2);
     });
   });
 });

@@ -1,31 +1,23 @@
 import { expect } from 'chai';
-import { until } from '../harness/scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import type { Client } from './client.ts';
-import { contents, type Someone, startWorld, type World } from './world.ts';
+import { contents, type TestAccount, useGateway } from './gateway-fixture.ts';
 
 describe('gateway: people', () => {
-  let world: World;
-  let server: string;
-  let channel: string;
-  before(async () => {
-    world = await startWorld(1);
-    server = await world.server();
-    channel = await world.channel(server);
-  });
-  after(() => world.close());
+  const { fixture, place } = useGateway();
 
-  const person = async (...servers: string[]): Promise<Someone & { client: Client; sessionId: string }> => {
-    const one = await world.someone('person', ...servers);
-    const client = world.connect();
+  const person = async (...servers: string[]): Promise<TestAccount & { client: Client; sessionId: string }> => {
+    const one = await fixture.makeAccount('person', ...servers);
+    const client = fixture.connect();
     const { d } = await client.identify(one.token);
     return { ...one, client, sessionId: d.sessionId };
   };
 
-  it('hear every kind of event of their servers', async () => {
-    const { client } = await person(server);
-    await world.post(server, channel, 'a');
-    await world.post(server, channel, 'b', 'MESSAGE_UPDATE');
-    await world.post(server, channel, 'c', 'MESSAGE_DELETE');
+  it('receive every kind of event of their servers', async () => {
+    const { client } = await person(place.server);
+    await fixture.post(place.server, place.channel, 'a');
+    await fixture.post(place.server, place.channel, 'b', 'MESSAGE_UPDATE');
+    await fixture.post(place.server, place.channel, 'c', 'MESSAGE_DELETE');
     expect((await client.events(3)).map(({ t, d }) => [t, d.content])).to.deep.equal([
       ['MESSAGE_CREATE', 'a'],
       ['MESSAGE_UPDATE', 'b'],
@@ -33,100 +25,100 @@ describe('gateway: people', () => {
     ]);
   });
 
-  it('hear only channels that they may view, from the next event after a change', async () => {
-    const [sees, blind] = [await person(server), await person(server)];
-    const hidden = await world.channel(server, [
-      { id: server, allow: 0, deny: 1 },
+  it('receive only events of channels that they can view, from the next event after a change', async () => {
+    const [sees, excluded] = [await person(place.server), await person(place.server)];
+    const hidden = await fixture.makeChannel(place.server, [
+      { id: place.server, allow: 0, deny: 1 },
       { id: sees.id, allow: 1, deny: 0 },
     ]);
-    await world.post(server, hidden, 'hidden');
-    await world.post(server, channel, 'open');
+    await fixture.post(place.server, hidden, 'hidden');
+    await fixture.post(place.server, place.channel, 'open');
     expect(contents(await sees.client.events(2))).to.deep.equal(['hidden', 'open']);
-    expect(contents(await blind.client.events(1))).to.deep.equal(['open']);
-    await world.overwrite(server, hidden, []);
-    await world.post(server, hidden, 'shown');
+    expect(contents(await excluded.client.events(1))).to.deep.equal(['open']);
+    await fixture.overwrite(place.server, hidden, []);
+    await fixture.post(place.server, hidden, 'shown');
     expect(contents(await sees.client.events(1))).to.deep.equal(['shown']);
-    await world.overwrite(server, hidden, [{ id: sees.id, allow: 0, deny: 1 }]);
-    await world.post(server, hidden, 'turned');
-    await world.post(server, channel, 'end');
+    await fixture.overwrite(place.server, hidden, [{ id: sees.id, allow: 0, deny: 1 }]);
+    await fixture.post(place.server, hidden, 'turned');
+    await fixture.post(place.server, place.channel, 'end');
     expect(contents(await sees.client.events(1))).to.deep.equal(['end']);
-    expect(contents(await blind.client.events(3))).to.deep.equal(['shown', 'turned', 'end']);
+    expect(contents(await excluded.client.events(3))).to.deep.equal(['shown', 'turned', 'end']);
   });
 
-  it('hear nothing more of a server that they left, and of one that they joined at once', async () => {
-    const { id, client } = await person(server);
-    const other = await world.server();
-    const there = await world.channel(other);
-    await world.leave(server, id);
-    await world.post(server, channel, 'gone');
-    await world.join(other, id, false);
-    await world.post(other, there, 'here');
+  it('receive events of a server that they joined at once, and none of one that they left', async () => {
+    const { id, client } = await person(place.server);
+    const other = await fixture.makeServer();
+    const otherChannel = await fixture.makeChannel(other);
+    await fixture.leave(place.server, id);
+    await fixture.post(place.server, place.channel, 'gone');
+    await fixture.join(other, id, false);
+    await fixture.post(other, otherChannel, 'here');
     expect((await client.events(2)).map(({ t, d }) => [t, d.content ?? d.id])).to.deep.equal([
       ['SERVER_CREATE', other],
       ['MESSAGE_CREATE', 'here'],
     ]);
   });
 
-  it('hear what is theirs alone, on every session, and nobody else does', async () => {
-    const [one, two] = [await person(server), await person(server)];
-    const second = world.connect();
+  it('receive their own events on every session, and nobody else does', async () => {
+    const [one, two] = [await person(place.server), await person(place.server)];
+    const second = fixture.connect();
     await second.identify(one.token);
-    const update = { id: world.worker.ids.next(), channelId: channel, state: 'answered' };
-    await world.tell(one.id, 'INTERACTION_UPDATE', update);
-    await world.tell(one.id, 'MESSAGE_CREATE', { id: '1', ephemeral: true, content: 'psst' });
+    const update = { id: fixture.worker.ids.next(), channelId: place.channel, state: 'answered' };
+    await fixture.appendForAccount(one.id, 'INTERACTION_UPDATE', update);
+    await fixture.appendForAccount(one.id, 'MESSAGE_CREATE', { id: '1', ephemeral: true, content: 'psst' });
     for (const client of [one.client, second])
       expect((await client.events(2)).map(({ t, d }) => [t, d.state ?? d.content])).to.deep.equal([
         ['INTERACTION_UPDATE', 'answered'],
         ['MESSAGE_CREATE', 'psst'],
       ]);
-    await world.post(server, channel, 'for all');
+    await fixture.post(place.server, place.channel, 'for all');
     expect(contents(await two.client.events(1))).to.deep.equal(['for all']);
   });
 
-  it('keep the order of a server’s events although permissions are read meanwhile', async () => {
-    const { client } = await person(server);
-    const channels = await Promise.all(Array.from({ length: 10 }, () => world.channel(server)));
-    for (let i = 0; i < 100; i++) await world.post(server, channels[i % 10] ?? '', String(i));
+  it('receive events of a server in order while permissions are read', async () => {
+    const { client } = await person(place.server);
+    const channels = await Promise.all(Array.from({ length: 10 }, () => fixture.makeChannel(place.server)));
+    for (let i = 0; i < 100; i++) await fixture.post(place.server, channels[i % 10] ?? '', String(i));
     expect(contents(await client.events(100))).to.deep.equal(Array.from({ length: 100 }, (_, i) => String(i)));
   });
 
   it('are connected while they have a socket', async () => {
-    const { id, client } = await person(server);
-    expect(await world.worker.connected([id])).to.deep.equal([true]);
+    const { id, client } = await person(place.server);
+    expect(await fixture.worker.areConnected([id])).to.deep.equal([true]);
     client.ws.close(3000);
     await client.closed;
-    await until(async () => !(await world.worker.connected([id]))[0], 'the account is gone');
+    await waitUntil(async () => !(await fixture.worker.areConnected([id]))[0], 'the account to be offline');
   });
 
-  it('4004 for the session that was logged out, the other one stays', async () => {
-    const one = await world.someone('person', server);
-    const { token, _id } = await world.anotherToken(one.id);
-    const [stays, goes] = [world.connect(), world.connect()];
-    await stays.identify(one.token);
-    await goes.identify(token);
-    await world.changing(null, [one.id], () => world.worker.db.tokens.deleteOne({ _id }), true);
-    expect(await goes.closed).to.equal(4004);
-    await world.post(server, channel, 'to who stays');
-    expect(contents(await stays.events(1))).to.deep.equal(['to who stays']);
+  it('are closed with 4004 only on the session that was logged out', async () => {
+    const one = await fixture.makeAccount('person', place.server);
+    const { token, _id } = await fixture.makeToken(one.id);
+    const [kept, ended] = [fixture.connect(), fixture.connect()];
+    await kept.identify(one.token);
+    await ended.identify(token);
+    await fixture.changing(null, [one.id], () => fixture.worker.db.tokens.deleteOne({ _id }), true);
+    expect(await ended.closed).to.equal(4004);
+    await fixture.post(place.server, place.channel, 'for the other session');
+    expect(contents(await kept.events(1))).to.deep.equal(['for the other session']);
   });
 
-  it('wait for what they may see while permissions cannot be read, and hear the rest of the node meanwhile', async () => {
-    const [one, other] = [await person(server), await person(await world.server())];
-    const { platform } = world.nodes[0] ?? expect.fail();
-    const fresh = await world.channel(server);
+  it('receive events late while permissions cannot be read, without a delay for others', async () => {
+    const [one, other] = [await person(place.server), await person(await fixture.makeServer())];
+    const { platform } = fixture.nodes[0] ?? expect.fail();
+    const fresh = await fixture.makeChannel(place.server);
     const real = platform.db.servers;
-    let asked = false;
-    const away = new Proxy(real, {
+    let wasRead = false;
+    const failing = new Proxy(real, {
       get: () => () => {
-        asked = true;
-        throw new Error('the database is away');
+        wasRead = true;
+        throw new Error('the database is unavailable');
       },
     });
-    Object.assign(platform.db, { servers: away });
+    Object.assign(platform.db, { servers: failing });
     try {
-      await world.post(server, fresh, 'who may see this?');
-      await until(() => asked, 'the question');
-      await world.tell(other.id, 'INTERACTION_UPDATE', { id: '1' });
+      await fixture.post(place.server, fresh, 'who may see this?');
+      await waitUntil(() => wasRead, 'the question');
+      await fixture.appendForAccount(other.id, 'INTERACTION_UPDATE', { id: '1' });
       await other.client.events(1);
     } finally {
       Object.assign(platform.db, { servers: real });

@@ -54,13 +54,13 @@ export interface Expectation {
   /** The rules or the account's membership changed. */
   changed(): void;
   /** The session's client disconnected; what it misses is checked when it resumes. */
-  left(): void;
+  disconnected(): void;
   resumed(): void;
   /** The session has ended; the client fetches what it missed. */
   invalidated(): void;
   /** A session began. */
   began(): void;
-  given(n: number): void;
+  received(n: number): void;
   /** Checks the posts received since the last call. A session with a connected client must have received everything by now. */
   check(who: string): void;
 }
@@ -77,9 +77,9 @@ interface Pending {
 /** Makes an expectation without posts and without a session. */
 export function createExpectation(accountId: string): Expectation {
   const pending = new Map<number, Pending>();
-  let given: number[] = [];
-  let givenBefore = new Set<number>();
-  let state: 'none' | 'away' | 'here' = 'none';
+  let receivedPosts: number[] = [];
+  let receivedBefore = new Set<number>();
+  let state: 'none' | 'disconnected' | 'connected' = 'none';
   const membershipIn = ({ server }: ModelChannel): unknown => server.members.get(accountId);
   const dueNow = ({ channel }: ModelPost): Due => (mayView(accountId, channel) ? 'must' : 'never');
   return {
@@ -87,18 +87,18 @@ export function createExpectation(accountId: string): Expectation {
       pending.set(post.n, { post, due: state === 'none' ? 'may' : dueNow(post), membership: membershipIn(post.channel), isPassed: false });
     },
     changed() {
-      if (state !== 'here') return;
+      if (state !== 'connected') return;
       for (const one of pending.values()) if (!one.isPassed && dueNow(one.post) !== one.due) one.due = 'may';
     },
-    left() {
-      state = 'away';
-      givenBefore = new Set(given);
+    disconnected() {
+      state = 'disconnected';
+      receivedBefore = new Set(receivedPosts);
       for (const one of pending.values()) if (one.due === 'never') one.isPassed = true;
     },
     resumed() {
-      state = 'here';
+      state = 'connected';
       for (const one of pending.values())
-        if (one.due !== 'may' && !givenBefore.has(one.post.n)) {
+        if (one.due !== 'may' && !receivedBefore.has(one.post.n)) {
           const due = one.membership === membershipIn(one.post.channel) ? dueNow(one.post) : 'never';
           one.due = one.isPassed && due === 'must' ? 'may' : due;
         }
@@ -108,27 +108,27 @@ export function createExpectation(accountId: string): Expectation {
       for (const one of pending.values()) one.due = 'may';
     },
     began() {
-      state = 'here';
+      state = 'connected';
     },
-    given: (n) => void given.push(n),
+    received: (n) => void receivedPosts.push(n),
     check(who) {
       const last = new Map<ModelServer, number>();
-      for (const n of given) {
+      for (const n of receivedPosts) {
         const one = pending.get(n);
-        expect(one?.due ?? 'settled before', `${who} was given ${n}`).to.be.oneOf(['must', 'may']);
+        expect(one?.due ?? 'checked before', `${who} received ${n}`).to.be.oneOf(['must', 'may']);
         const server = one?.post.channel.server as ModelServer;
         expect(n, `${who}: in order, and once`).to.be.greaterThan(last.get(server) ?? -1);
         last.set(server, n);
       }
-      if (state !== 'here') return;
-      const missing = [...pending.values()].filter(({ post, due }) => due === 'must' && !given.includes(post.n));
+      if (state !== 'connected') return;
+      const missing = [...pending.values()].filter(({ post, due }) => due === 'must' && !receivedPosts.includes(post.n));
       expect(
         missing.map(({ post }) => post.n),
         `${who} lacks`,
       ).to.deep.equal([]);
-      for (const n of given) pending.delete(n);
+      for (const n of receivedPosts) pending.delete(n);
       for (const one of pending.values()) Object.assign(one, { due: 'never', isPassed: true });
-      given = [];
+      receivedPosts = [];
     },
   };
 }

@@ -3,8 +3,9 @@ import type { Model } from 'mongoose';
 import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
-import { ignoreManagingWrites } from './around.ts';
+import { type ApiPlatform, openApiPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { monitoredUrl, onDatabaseCommand } from './commands.ts';
+import { ignoreManagingWrites } from './intercept.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
 
@@ -50,7 +51,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
   const config = testConfig({ ...overrides, ...(MONGODB_URL && { MONGODB_URL }) });
   const platform = await openApiPlatform(config, createLog('api', config.LOG_LEVEL));
   if (MONGODB_URL && !overrides.MONGODB_URL) await empty(platform.db);
-  else await platform.db.prepare();
+  else await platform.db.createIndexes();
   const api = await startApi(platform, createMetrics('api'));
   const url = `http://127.0.0.1:${api.port}`;
   let closed = false;
@@ -84,6 +85,27 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
       await rm(config.FILES_DIR, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts another API process on the database and Redis data of `api`. */
+export const startSecondApi = ({ platform: { config } }: TestApi, overrides: Record<string, string> = {}): Promise<TestApi> =>
+  startTestApi({ MONGODB_URL: config.MONGODB_URL, REDIS_PREFIX: config.REDIS_PREFIX, ...overrides });
+
+/** `startTestApi`, or another start, with a worker platform on its stores. No queue runs. */
+export async function startTestApiWithWorker<A extends TestApi = TestApi>(
+  start = startTestApi as () => Promise<A>,
+): Promise<A & { worker: WorkerPlatform }> {
+  const api = await start();
+  const worker = await openWorkerPlatform(api.platform.config, createLog('test', 'silent'));
+  return { ...api, worker, close: () => worker.close().then(api.close) };
+}
+
+/** `startTestApi` with the names of the commands that it has sent to the database. */
+export async function startMonitoredApi(): Promise<TestApi & { commands: string[] }> {
+  const api = await startTestApi({ MONGODB_URL: monitoredUrl(testConfig().MONGODB_URL) });
+  const commands: string[] = [];
+  onDatabaseCommand(api.platform, ({ commandName }) => commands.push(commandName));
+  return { ...api, commands };
 }
 
 /** `startTestApi` with `ignoreManagingWrites` applied. */

@@ -2,12 +2,12 @@ import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
-import { makeWorld, type World } from './world.ts';
+import { type SeededServer, seedServer } from './seed.ts';
 
 /** A world whose first channel is an announcement channel, and a world whose channels all follow it. */
 export interface Following {
-  from: World;
-  to: World;
+  from: SeededServer;
+  to: SeededServer;
   news: string;
   /** The following channels, in the order of their ids. */
   targets: string[];
@@ -15,11 +15,11 @@ export interface Following {
 
 /** Changes a channel in the database and the access version, as a manager's request does. */
 export const changeChannel = (platform: Platform, serverId: string, channelId: string, set: object): Promise<unknown> =>
-  platform.versions.changing({ servers: [serverId] }, () => platform.db.channels.updateOne({ _id: channelId }, { $set: set }));
+  platform.accessVersions.runChange({ servers: [serverId] }, () => platform.db.channels.updateOne({ _id: channelId }, { $set: set }));
 
 /** Makes two such worlds with this many followers, by direct writes. */
 export async function makeFollowing(platform: ApiPlatform, followers: number, bots = 1): Promise<Following> {
-  const [from, to] = [await makeWorld(platform, { bots: 1, channels: 2 }), await makeWorld(platform, { bots, channels: followers })];
+  const [from, to] = [await seedServer(platform, { bots: 1, channels: 2 }), await seedServer(platform, { bots, channels: followers })];
   const news = from.channelIds[0] as string;
   await changeChannel(platform, from.serverId, news, { kind: 'announcement' });
   await platform.db.follows.insertMany(

@@ -1,19 +1,15 @@
 import { hash } from '@node-rs/argon2';
 import { expect } from 'chai';
-import type { Authorized, NewApplication } from '../../lib/contract/application.ts';
-import type { Channel, ChannelInput } from '../../lib/contract/channel.ts';
+import { everyoneDefault } from '../../lib/base/permissions.ts';
+import type { BotAuthorization, NewApplication } from '../../lib/contract/application.ts';
+import type { Channel, ChannelInput, ThreadInput } from '../../lib/contract/channel.ts';
+import type { DmChannel } from '../../lib/contract/dm.ts';
+import type { Message } from '../../lib/contract/message.ts';
 import type { Invite, InviteInput, Role, RoleInput, Server } from '../../lib/contract/server.ts';
 import { newToken, sessionLifeMs } from '../../lib/domain/accounts/credentials.ts';
-import { hashing } from '../../lib/domain/accounts/passwords.ts';
+import { hashOptions } from '../../lib/domain/accounts/passwords.ts';
 import type { TestApi } from './api.ts';
-
-/** A user of the API: pass `as` to `api.call(…, { as })`. */
-export interface Caller {
-  id: string;
-  username: string;
-  token: string;
-  as: string;
-}
+import { type Caller, send } from './requests.ts';
 
 /** A bot with its application. */
 export interface Bot extends Caller {
@@ -27,45 +23,20 @@ export interface Place extends Server {
 }
 
 let count = 0;
+/** An id that nothing has. */
+export const unknownId = '1000000000000000000';
+
 /** A word that is unique in this process. */
 export const word = (start = 'w'): string => `${start}${++count}`;
 
 /** The password of every person made here. */
 export const password = 'correct horse battery';
 
-/** Sends a request and expects `status`; returns the body. */
-export async function send<T>(api: TestApi, status: number, as: Caller | null, method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await api.call<T>(method, path, { as: as?.as, body });
-  expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).to.equal(status);
-  return answer.body;
-}
-
-/** Sends a request and expects the error `status` with `code`; returns the error body. */
-export async function refused(
-  api: TestApi,
-  [status, code]: readonly [status: number, code: string],
-  as: Caller | null,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<{ code: string; message: string; missing?: string[]; errors?: { path: string; message: string }[]; retryAfter?: number }> {
-  const error = await send<Awaited<ReturnType<typeof refused>>>(api, status, as, method, path, body);
-  expect(error.code, `${method} ${path} ${JSON.stringify(error)}`).to.equal(code);
-  return error;
-}
-
-/** The number of responses with each status. */
-export function tally(answers: readonly { status: number }[]): Record<number, number> {
-  const counts: Record<number, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
-  return counts;
-}
-
 let passwordHash: Promise<string> | undefined;
 
 /** Makes a registered and logged-in person. It uses direct writes, because hashing the same password repeatedly would take most of the set-up time. */
 export async function makePerson({ platform: { db, ids } }: Pick<TestApi, 'platform'>, username = word('person')): Promise<Caller> {
-  passwordHash ??= hash(password, hashing);
+  passwordHash ??= hash(password, hashOptions);
   const [id, session] = [ids.next(), ids.next()];
   const { token, hash: tokenHash } = newToken(session);
   const createdAt = new Date();
@@ -103,7 +74,7 @@ export async function makeApplication(api: TestApi, owner: Caller, name = word('
 }
 
 /** Adds a bot to a server; returns the id and permissions of its role. */
-export const authorize = (api: TestApi, manager: Caller, bot: Bot, serverId: string, permissions = 0): Promise<Authorized> =>
+export const authorize = (api: TestApi, manager: Caller, bot: Bot, serverId: string, permissions = 0): Promise<BotAuthorization> =>
   send(api, 201, manager, 'POST', `/api/applications/${bot.applicationId}/authorize`, { serverId, permissions });
 
 /** Makes an application whose bot is in the owner's server, with these permissions in its role. */
@@ -117,6 +88,21 @@ export async function makeBot(api: TestApi, owner: Caller, serverId: string, per
 export const makeChannel = (api: TestApi, as: Caller, serverId: string, input: Partial<ChannelInput> = {}): Promise<Channel> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/channels`, { name: word('channel'), kind: 'text', ...input });
 
+/** Makes a thread of a channel, for its message `messageId` if that is given. */
+export const makeThread = (api: TestApi, as: Caller, channelId: string, input: Partial<ThreadInput> = {}): Promise<Channel> =>
+  send(api, 201, as, 'POST', `/api/channels/${channelId}/threads`, { name: word('thread'), ...input });
+
+/** Opens the DM of two people, which may exist already. */
+export async function openDm(api: TestApi, as: Caller, { id: recipientId }: { id: string }): Promise<DmChannel> {
+  const { status, body } = await api.call<DmChannel>('POST', '/api/users/@me/channels', { as: as.as, body: { recipientId } });
+  expect(status, JSON.stringify(body)).to.be.oneOf([200, 201]);
+  return body;
+}
+
+/** Posts a message with this content. */
+export const postMessage = (api: TestApi, as: Caller, channelId: string, content = 'x'): Promise<Message> =>
+  send(api, 201, as, 'POST', `/api/channels/${channelId}/messages`, { content });
+
 /** Makes a role; by default at position 1. */
 export const makeRole = (api: TestApi, as: Caller, serverId: string, input: Partial<RoleInput> = {}): Promise<Role> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/roles`, { name: word('role'), ...input });
@@ -129,15 +115,53 @@ export const giveRole = (api: TestApi, as: Caller, serverId: string, userId: str
 export const setOverwrite = (api: TestApi, as: Caller, channelId: string, id: string, allow: number, deny: number): Promise<Channel> =>
   send(api, 200, as, 'PUT', `/api/channels/${channelId}/overwrites/${id}`, { allow, deny });
 
+/** Runs `act` while `@everyone` of a server has exactly these permissions. */
+export async function withEveryone(
+  api: TestApi,
+  owner: Caller,
+  serverId: string,
+  permissions: number,
+  act: () => Promise<unknown>,
+): Promise<void> {
+  const path = `/api/servers/${serverId}/roles/${serverId}`;
+  await send(api, 200, owner, 'PATCH', path, { permissions });
+  try {
+    await act();
+  } finally {
+    await send(api, 200, owner, 'PATCH', path, { permissions: everyoneDefault });
+  }
+}
+
 /** Makes an invite. */
 export const makeInvite = (api: TestApi, as: Caller, serverId: string, input: InviteInput = {}): Promise<Invite> =>
   send(api, 201, as, 'POST', `/api/servers/${serverId}/invites`, input);
+
+/** Sets an invite's expiry to the past. */
+export const expireInvite = ({ platform: { db } }: TestApi, code: string): Promise<unknown> =>
+  db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } }).exec();
+
+/** Stores a ban by a direct write: unlike the API, it removes nobody. */
+export const storeBan = async ({ platform: { db } }: TestApi, serverId: string, userId: string, createdAt = new Date()): Promise<void> => {
+  await db.bans.create({ _id: `${serverId}:${userId}`, serverId, userId, reason: null, createdAt });
+};
+
+/** Makes the idempotent creates so far, or those that match `filter`, look as if their process had died before it stored its answer. */
+export const loseAnswers = ({ platform: { db } }: TestApi, filter: { resourceId?: string } = {}): Promise<unknown> =>
+  db.idempotency.updateMany(filter, { $set: { answer: null, claimedAt: new Date(0) } }).exec();
+
+/** The stored number of members of a server. */
+export const memberCountOf = async ({ platform: { db } }: TestApi, serverId: string): Promise<number | undefined> =>
+  (await db.servers.findOne({ _id: serverId }).lean())?.memberCount;
 
 /** Joins `joiner` to the server with a new invite of `inviter`. */
 export async function join(api: TestApi, inviter: Caller, serverId: string, joiner: Caller): Promise<Server> {
   const { code } = await makeInvite(api, inviter, serverId);
   return send(api, 200, joiner, 'POST', `/api/invites/${code}`);
 }
+
+/** Lets a member leave a server. */
+export const leave = (api: TestApi, as: Caller, serverId: string): Promise<void> =>
+  send(api, 204, as, 'DELETE', `/api/users/@me/servers/${serverId}`);
 
 /** Makes a person who is a member of the server; `permissions` are granted by a separate role. */
 export async function makeMember(api: TestApi, owner: Caller, serverId: string, permissions?: number): Promise<Caller> {
@@ -150,9 +174,17 @@ export async function makeMember(api: TestApi, owner: Caller, serverId: string, 
   return person;
 }
 
+/** Makes two members who have the same role as their highest. */
+export async function makePeers(api: TestApi, owner: Caller, serverId: string, permissions: number): Promise<[Caller, Caller]> {
+  const [one, other] = [await makeMember(api, owner, serverId), await makeMember(api, owner, serverId)];
+  const role = await makeRole(api, owner, serverId, { permissions });
+  for (const { id } of [one, other]) await giveRole(api, owner, serverId, id, role.id);
+  return [one, other];
+}
+
 /** Grants server types, as the platform team does. */
 export async function grantTypes(api: TestApi, serverId: string, types: Server['types']): Promise<void> {
-  await api.platform.versions.changing({ servers: [serverId] }, () =>
+  await api.platform.accessVersions.runChange({ servers: [serverId] }, () =>
     api.platform.db.servers.updateOne({ _id: serverId }, { $set: { types } }),
   );
 }

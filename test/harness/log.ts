@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
-import type { GatewayPlatform } from '../../lib/store/platform.ts';
+import type { GatewayPlatform, Platform } from '../../lib/store/platform.ts';
 import { type Entry, type EntryHead, readEntry } from '../../lib/store/redis/log/entry.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import type { LogReader } from '../../lib/store/redis/log/reader.ts';
+import { createSessions } from '../../lib/store/redis/log/sessions.ts';
+import { openRedis } from '../../lib/store/redis/redis.ts';
 
 /** An entry in the log of a place. */
 export interface Logged {
@@ -19,12 +22,26 @@ const toLogged = ({ head, payload }: Entry): Logged => ({
   head,
 });
 
+/** Opens a gateway session of an account without a socket. */
+export async function openSession(
+  { config, log }: Platform,
+  accountId: string,
+): Promise<{ release(how: 'suspend' | 'end'): Promise<unknown>; close(): void }> {
+  const redis = await openRedis(config, log, 'test');
+  const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS));
+  const session = { id: randomUUID(), accountId, owner: 'socket' };
+  const node = randomUUID();
+  await sessions.renewLease(node);
+  await sessions.open({ ...session, events: [], node });
+  return { release: (how) => sessions.release(session, how), close: () => redis.disconnect() };
+}
+
 /** Reads the log of a place, oldest entry first. */
 export async function entriesOf({ REDIS_URL, REDIS_PREFIX, LOG_PARTITIONS }: Config, place: string): Promise<Logged[]> {
   const keys = createKeys(REDIS_PREFIX, LOG_PARTITIONS);
   const redis = new Redis(REDIS_URL);
   try {
-    const rows = await redis.xrangeBuffer(`${keys.partition(keys.partitionOf(place))}log:${place}`, '-', '+');
+    const rows = await redis.xrangeBuffer(`${keys.partitionPrefix(keys.partitionOf(place))}log:${place}`, '-', '+');
     return rows.map(([, fields]) => toLogged(readEntry(fields[1] as Buffer)));
   } finally {
     redis.disconnect();
@@ -38,7 +55,7 @@ export async function subscribe(
   onEntry: (entry: Logged, place: string) => void,
 ): Promise<Pick<LogReader, 'close'>> {
   const last = new Map<string, number>();
-  for (const place of places) last.set(place, (await gateway.lastNumber(place)) ?? 0);
+  for (const place of places) last.set(place, (await gateway.readLastNumber(place)) ?? 0);
   let held: { place: string; entry: Entry }[] | null = null;
   let isClosed = false;
   const give = (place: string, entry: Entry): void => {
@@ -56,7 +73,7 @@ export async function subscribe(
   const restore = async (): Promise<void> => {
     await subscribeAll();
     for (const place of places) {
-      const [found] = await log.read(log.partitionOf(place), [{ place, after: last.get(place) ?? 0 }]);
+      const [found] = await log.readLogs(log.partitionOf(place), [{ place, after: last.get(place) ?? 0 }]);
       for (const entry of found?.entries ?? []) give(place, entry);
     }
     const since = held ?? [];
@@ -66,7 +83,7 @@ export async function subscribe(
   const catchUp = async (): Promise<void> => {
     while (held && !isClosed) await restore().catch(() => pause(20));
   };
-  const log = await gateway.listen('test', {
+  const log = await gateway.openLogReader('test', {
     onEntry: (place, entry) => (held ? void held.push({ place, entry }) : give(place, entry)),
     onControl: () => undefined,
     onInterrupted() {

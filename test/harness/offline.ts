@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { Socket } from 'node:net';
 
-// Loaded with the configuration of every test: any connection that would leave this machine fails at once (CONTRIBUTING.md#habits).
+// Loaded with the configuration of every test: any connection that would leave this machine fails at once (CONTRIBUTING.md#tests).
 const loopback = /^(localhost|127(\.\d+){3}|::1|0\.0\.0\.0|::)?$/;
 const prototype = Socket.prototype as unknown as { connect: (this: Socket, ...args: unknown[]) => Socket };
 const { connect } = prototype;

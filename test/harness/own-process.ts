@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Config } from '../../config/index.ts';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { isReady, rolePath } from './stack.ts';
 
-/** A role that runs as a separate process on the stores of a scene. */
+/** A role that runs as a separate process on the stores of a fixture. */
 export interface OwnProcess {
   /** The URL it listens on. */
   url: string;
@@ -68,3 +69,41 @@ export async function startOwn(
       }),
   };
 }
+
+/** Returns a function that starts a process which dies at `failpoint`, on the stores of `config`. The process is killed after each test. */
+export function useOwnProcess(config: () => Config): (role: 'api' | 'worker', failpoint: Failpoint | '') => Promise<OwnProcess> {
+  const started: OwnProcess[] = [];
+  afterEach(() => {
+    for (const child of started.splice(0)) child.kill();
+  });
+  return async (role, failpoint) => {
+    const child = await startOwn(role, config(), { failpoint });
+    started.push(child);
+    return child;
+  };
+}
+
+/** Runs `act`, which lets the process reach its failpoint, and expects that it dies. */
+export async function expectKilled({ ended }: OwnProcess, act: () => Promise<unknown>): Promise<void> {
+  await act();
+  expect((await ended)[1]).to.equal('SIGKILL');
+}
+
+/** Sends a request that kills the process, and expects that it gets no response. */
+export const sendFatal = (
+  child: OwnProcess,
+  as: string | null,
+  method: string,
+  path: string,
+  body?: unknown,
+  more: Record<string, string> = {},
+): Promise<void> =>
+  expectKilled(child, async () => {
+    const headers = { 'Content-Type': 'application/json', ...(as && { Authorization: as }), ...more };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const status = await fetch(child.url + path, init).then(
+      (response) => response.status,
+      () => null,
+    );
+    expect(status).to.equal(null);
+  });

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Route } from '../../apps/api/route.ts';
-import type { World } from './world.ts';
+import type { SeededServer } from './seed.ts';
 
 /** The part of a JSON schema that tests read. */
 interface Shape {
@@ -51,18 +51,18 @@ export const fillPath = (path: string, fill: (hole: string, before: string) => s
     .map((part, at, parts) => (/^\{\w+\}$/.test(part) ? fill(part.slice(1, -1), parts[at - 1] ?? '') : part))
     .join('/');
 
-/** An id for a path parameter, from `world` or `more` (by the path segment before it); an unknown id if neither has one. */
-export function realOf(world: World, hole: string, before: string, more: Record<string, string> = {}): string {
-  const [bot] = world.bots;
+/** An id for a path parameter, from `seeded` or `more` (by the path segment before it); an unknown id if neither has one. */
+export function realOf(seeded: SeededServer, hole: string, before: string, more: Record<string, string> = {}): string {
+  const [bot] = seeded.bots;
   const byPlace: Record<string, string | undefined> = {
-    channels: world.channelIds[0],
-    servers: world.serverId,
+    channels: seeded.channelIds[0],
+    servers: seeded.serverId,
     applications: bot?.applicationId,
     members: bot?.id,
     users: bot?.id,
     bans: bot?.id,
-    roles: world.serverId,
-    overwrites: world.serverId,
+    roles: seeded.serverId,
+    overwrites: seeded.serverId,
     ...more,
   };
   return byPlace[before] ?? (hole === 'emoji' ? '%F0%9F%91%8D' : '1000000000000000001');

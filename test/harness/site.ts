@@ -64,3 +64,11 @@ export async function startSite(handle: (request: IncomingMessage, response: Ser
   const peer = await listen(tls ? createSecureServer(tls, listener) : createServer(listener));
   return { ...peer, url: `${tls ? 'https' : 'http'}://${peer.pair}`, asked };
 }
+
+/** An HTML page with this title. */
+export const page = (title: string): string => `<!doctype html><html><head><title>${title}</title></head><body>text</body></html>`;
+
+/** Sends a page as HTML. */
+export const sendPage = (response: ServerResponse, html: string): void => {
+  response.setHeader('content-type', 'text/html; charset=utf-8').end(html);
+};

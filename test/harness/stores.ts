@@ -2,6 +2,7 @@ import './offline.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { type Config, readConfig } from '../../config/index.ts';
 
 /** A configuration for the stores of this test run (MONGODB_URL and REDIS_URL, set by `npm test`), with a new database and Redis prefix. */
@@ -22,8 +23,14 @@ export function testConfig(overrides: Record<string, string> = {}): Config {
     GATEWAY_PORT: '0',
     OPS_PORT: '0',
     RATE_LIMIT: 'off',
-    STORE_PATIENCE: process.env.STORE_PATIENCE ?? '10',
+    STORE_TIMEOUT_FACTOR: process.env.STORE_TIMEOUT_FACTOR ?? '10',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
     ...overrides,
   });
+}
+
+/** Connects to the Redis of `config`. Close it with `close`. */
+export async function connectRedis({ REDIS_URL }: Pick<Config, 'REDIS_URL'>): Promise<Redis & { close(): void }> {
+  const redis = new Redis(REDIS_URL);
+  return Object.assign(redis, { close: () => redis.disconnect() });
 }

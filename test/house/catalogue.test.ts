@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import { routes } from '../../apps/api/routes/index.ts';
 import { catalogue, type ErrorCode, Refusal, refuse } from '../../lib/base/errors.ts';
 
-/** Every code of docs/behavior/requests.md#error-codes with its status. Codes of parts not built yet are `pending`; the part that adds one moves it. */
-const decided = {
-  built: {
+/** All codes of docs/behavior/requests.md#error-codes with their status. Codes of features that do not exist yet are `pending`. */
+const documented = {
+  implemented: {
     invalid_request: 400,
     too_many_reactions: 400,
     too_many_pins: 400,
@@ -54,23 +54,23 @@ const decided = {
   pending: {},
 } as const;
 
-/** Codes that a later part throws although their text stands already. */
-const unusedYet: readonly ErrorCode[] = [];
+/** Codes that are in the catalogue but not yet used. */
+const unused: readonly ErrorCode[] = [];
 
 const codes = Object.keys(catalogue) as ErrorCode[];
-const holesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, hole = '']) => hole);
+const placeholdersOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
 describe('error catalogue', () => {
-  it('holds every decided code under its status, and no other', () => {
+  it('has every documented code with its status, and no other', () => {
     const statuses = Object.fromEntries(codes.map((code) => [code, catalogue[code].status]));
-    expect(statuses).to.deep.equal(decided.built);
+    expect(statuses).to.deep.equal(documented.implemented);
   });
 
-  it('holds no code of a part that is not built', () => {
-    for (const code of Object.keys(decided.pending)) expect(catalogue).not.to.have.property(code);
+  it('has no pending code', () => {
+    for (const code of Object.keys(documented.pending)) expect(catalogue).not.to.have.property(code);
   });
 
-  it('exactly these codes are marked as from: spec', () => {
+  it('marks exactly the codes of the specification as from: spec', () => {
     const marked = codes.filter((code) => catalogue[code].from === 'spec');
     expect(marked).to.have.members([
       'already_answered',
@@ -84,33 +84,33 @@ describe('error catalogue', () => {
   });
 
   for (const code of codes)
-    it(`${code}: a sentence whose holes are filled`, () => {
+    it(`${code} has a sentence whose placeholders are filled`, () => {
       const { text, status } = catalogue[code];
       expect(code).to.match(/^[a-z]+(_[a-z]+)*$/);
       expect(text).to.match(/^([A-Z].*|\{\w+\})\.$/);
       expect(text.replace(/\{\w+\}/g, '')).not.to.match(/[{}]/);
-      const fill = Object.fromEntries(holesOf(text).map((hole) => [hole, `<${hole}>`]));
-      const fault = (() => {
+      const fill = Object.fromEntries(placeholdersOf(text).map((name) => [name, `<${name}>`]));
+      const refusal = (() => {
         try {
           return (refuse as (code: ErrorCode, fill: object) => never)(code, fill);
         } catch (error) {
           return error;
         }
       })();
-      expect(fault).to.be.instanceOf(Refusal).and.include({ code, status });
-      const { message } = fault as Refusal;
+      expect(refusal).to.be.instanceOf(Refusal).and.include({ code, status });
+      const { message } = refusal as Refusal;
       expect(message).not.to.match(/[{}]|undefined/);
-      for (const hole of holesOf(text)) expect(message).to.contain(`<${hole}>`);
+      for (const name of placeholdersOf(text)) expect(message).to.contain(`<${name}>`);
     });
 
-  it('every route refuses by codes of the catalogue, each named once', () => {
+  it('every route lists error codes of the catalogue, each once', () => {
     for (const { method, path, errors } of routes) {
       expect(codes, `${method} ${path}`).to.include.members([...errors]);
       expect(new Set(errors).size, `${method} ${path}`).to.equal(errors.length);
     }
   });
 
-  it('every code is thrown somewhere', () => {
+  it('every code is used', () => {
     const sources = ['lib', 'apps/api', 'workers']
       .flatMap((top) => readdirSync(top, { recursive: true, encoding: 'utf8' }).map((file) => join(top, file.replaceAll('\\', '/'))))
       .filter((file) => file.endsWith('.ts') && file !== 'lib/base/errors.ts')
@@ -118,6 +118,6 @@ describe('error catalogue', () => {
       .join('\n');
     const thrown = (code: string): boolean => new RegExp(`(?:refuse|Refusal)\\(\\s*'${code}'`).test(sources);
     const viaField = (code: string): boolean => code === 'invalid_request' && sources.includes('refuseField(');
-    expect(codes.filter((code) => !thrown(code) && !viaField(code))).to.have.members([...unusedYet]);
+    expect(codes.filter((code) => !thrown(code) && !viaField(code))).to.have.members([...unused]);
   });
 });

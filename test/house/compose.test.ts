@@ -18,7 +18,7 @@ interface Service {
   environment?: Record<string, string>;
   volumes?: string[];
   ports?: string[];
-  /** Their names; in a file also as keys. */
+  /** Network names, as a list or as keys. */
   networks?: string[] | Record<string, { ipv4_address: string }>;
   restart?: string;
   healthcheck?: { test: string[]; interval: string; timeout: string; retries: number };
@@ -31,20 +31,20 @@ interface Compose {
 }
 
 const roles = { api: 2, gateway: 2, worker: 2, ops: 1 };
-const mains: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
-/** The roles that keep files, which must be the same ones for all of them. */
-const filers = ['api', 'worker'];
+const entryFolders: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
+/** The roles that store files, which must share one volume. */
+const rolesWithFiles = ['api', 'worker'];
 const filesFolder = '/srv/parlance/files';
 const stores = { mongo: '/data/db', redis: '/data' };
 const read = (file: string): Compose => parse(readFileSync(file, 'utf8'), { merge: true });
 const networksOf = ({ networks = [] }: Service): string[] => (Array.isArray(networks) ? networks : Object.keys(networks));
 
-/** The compose file; with `other` as compose lays that over it: what a service says there replaces its own, but for variables and dependencies, which are added. */
+/** Reads the compose file, merged with `other` as compose does: fields of a service are replaced, its variables and dependencies are added. */
 function load(other?: string): Compose {
   const compose = read('docker-compose.yml');
   if (other === undefined) return compose;
-  const over = read(other);
-  for (const [name, service] of Object.entries(over.services)) {
+  const override = read(other);
+  for (const [name, service] of Object.entries(override.services)) {
     const own = compose.services[name];
     compose.services[name] = {
       ...own,
@@ -53,27 +53,27 @@ function load(other?: string): Compose {
       ...(own?.depends_on && { depends_on: { ...own.depends_on, ...service.depends_on } }),
     };
   }
-  return { ...compose, volumes: { ...compose.volumes, ...over.volumes }, networks: { ...compose.networks } };
+  return { ...compose, volumes: { ...compose.volumes, ...override.volumes }, networks: { ...compose.networks } };
 }
 
-const pinned = (image: string): boolean => /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
+const isPinned = (image: string): boolean => /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
 const hasPair = (list: string[] | undefined, flag: string, value: string): boolean => list?.[list.indexOf(flag) + 1] === value;
 
-function faultsOfRole(name: string, replicas: number, service: Service): string[] {
-  const faults: string[] = [];
-  if ((service.deploy?.replicas ?? 1) !== replicas) faults.push(`${name}: not ${replicas} replicas`);
-  if (service.command?.join(' ') !== `node dist/${mains[name]}/main.js`) faults.push(`${name}: runs ${service.command?.join(' ')}`);
+function roleErrors(name: string, replicas: number, service: Service): string[] {
+  const errors: string[] = [];
+  if ((service.deploy?.replicas ?? 1) !== replicas) errors.push(`${name}: not ${replicas} replicas`);
+  if (service.command?.join(' ') !== `node dist/${entryFolders[name]}/main.js`) errors.push(`${name}: runs ${service.command?.join(' ')}`);
   const variables = service.environment ?? {};
-  for (const variable of Object.keys(variables)) if (!(variable in settings)) faults.push(`${name}: ${variable} is no setting`);
+  for (const variable of Object.keys(variables)) if (!(variable in settings)) errors.push(`${name}: ${variable} is not a setting`);
   for (const [variable, one] of Object.entries(settings))
-    if (one.fallback === undefined && !variables[variable]) faults.push(`${name}: ${variable} is missing`);
+    if (one.defaultText === undefined && !variables[variable]) errors.push(`${name}: ${variable} is missing`);
   for (const secret of ['APP_KEY', 'OPS_PASSWORD'])
-    if (variables[secret] !== undefined && !variables[secret].startsWith(`\${${secret}:?`)) faults.push(`${name}: ${secret} has a default`);
-  return faults;
+    if (variables[secret] !== undefined && !variables[secret].startsWith(`\${${secret}:?`)) errors.push(`${name}: ${secret} has a default`);
+  return errors;
 }
 
-/** What a container may do that it need not. The proxy is root, for its volumes, with no other capability than to listen below port 1024. */
-function faultsOfLock(name: string, service: Service): string[] {
+/** Unneeded privileges of a container. The proxy runs as root, for its volumes, and its only capability is to listen below port 1024. */
+function hardeningErrors(name: string, service: Service): string[] {
   const isProxy = name === 'proxy';
   return [
     ...(service.read_only && service.tmpfs?.join() === '/tmp' ? [] : [`${name}: can write to its image`]),
@@ -85,53 +85,54 @@ function faultsOfLock(name: string, service: Service): string[] {
   ];
 }
 
-/** Everything that is wrong with a compose file, one line each. */
-function faultsOf(compose: Compose): string[] {
-  const faults: string[] = [];
+/** All errors of a compose file, one line each. */
+function errorsOf(compose: Compose): string[] {
+  const errors: string[] = [];
   for (const [name, service] of Object.entries(compose.services)) {
-    if (!pinned(service.image)) faults.push(`${name}: image ${service.image} is not pinned`);
-    faults.push(...faultsOfLock(name, service));
-    if (service.restart === 'no') continue; // it does one thing and ends
+    if (!isPinned(service.image)) errors.push(`${name}: image ${service.image} is not pinned`);
+    errors.push(...hardeningErrors(name, service));
+    if (service.restart === 'no') continue; // a one-off task
     const health = service.healthcheck;
-    if (!health?.test.length || !health.interval || !health.timeout || !health.retries) faults.push(`${name}: no health check`);
-    if (service.restart !== 'unless-stopped') faults.push(`${name}: does not restart`);
+    if (!health?.test.length || !health.interval || !health.timeout || !health.retries) errors.push(`${name}: no health check`);
+    if (service.restart !== 'unless-stopped') errors.push(`${name}: does not restart`);
     for (const volume of service.volumes ?? []) {
       const [source = ''] = volume.split(':');
       if (source.startsWith('.') ? !existsSync(source) : !(source in compose.volumes))
-        faults.push(`${name}: volume ${source} does not exist`);
+        errors.push(`${name}: volume ${source} does not exist`);
     }
-    if (name !== 'proxy' && service.ports?.some((port) => !port.startsWith('127.0.0.1:'))) faults.push(`${name}: open to the network`);
+    if (name !== 'proxy' && service.ports?.some((port) => !port.startsWith('127.0.0.1:'))) errors.push(`${name}: open to the network`);
   }
   for (const [name, replicas] of Object.entries(roles)) {
     const service = compose.services[name];
-    faults.push(...(service ? faultsOfRole(name, replicas, service) : [`${name}: missing`]));
+    errors.push(...(service ? roleErrors(name, replicas, service) : [`${name}: missing`]));
   }
-  for (const name of filers) {
+  for (const name of rolesWithFiles) {
     const { volumes, environment } = compose.services[name] ?? {};
-    if (!volumes?.includes(`files:${filesFolder}`) || environment?.FILES_DIR !== filesFolder) faults.push(`${name}: files are not shared`);
+    if (!volumes?.includes(`files:${filesFolder}`) || environment?.FILES_DIR !== filesFolder) errors.push(`${name}: files are not shared`);
   }
   for (const [name, folder] of Object.entries(stores)) {
     const service = compose.services[name];
-    if (!service?.volumes?.some((volume) => volume.endsWith(`:${folder}`))) faults.push(`${name}: ${folder} is not kept`);
+    if (!service?.volumes?.some((volume) => volume.endsWith(`:${folder}`))) errors.push(`${name}: ${folder} is not on a volume`);
     if (!service || networksOf(service).join() !== 'inside' || !compose.networks.inside?.internal)
-      faults.push(`${name}: not on the inner network alone`);
+      errors.push(`${name}: not only on the inner network`);
   }
   const redis = compose.services.redis?.command;
-  if (!hasPair(redis, '--appendonly', 'yes') || !hasPair(redis, '--appendfsync', 'everysec')) faults.push('redis: no AOF each second');
-  if (!hasPair(redis, '--maxmemory-policy', 'noeviction')) faults.push('redis: may evict');
-  if (!hasPair(compose.services.mongo?.command, '--replSet', 'rs0')) faults.push('mongo: no replica set');
-  if (!compose.services.proxy) faults.push('proxy: missing');
-  return faults;
+  if (!hasPair(redis, '--appendonly', 'yes') || !hasPair(redis, '--appendfsync', 'everysec'))
+    errors.push('redis: AOF is not synced every second');
+  if (!hasPair(redis, '--maxmemory-policy', 'noeviction')) errors.push('redis: may evict keys');
+  if (!hasPair(compose.services.mongo?.command, '--replSet', 'rs0')) errors.push('mongo: no replica set');
+  if (!compose.services.proxy) errors.push('proxy: missing');
+  return errors;
 }
 
 describe('compose.cluster.yml', () => {
   const compose = load('compose.cluster.yml');
   const nodes = ['redis', 'redis-2', 'redis-3', 'redis-4', 'redis-5', 'redis-6'];
 
-  it('leaves everything as it is but for Redis', () => expect(faultsOf(compose)).to.deep.equal([]));
+  it('has no errors', () => expect(errorsOf(compose)).to.deep.equal([]));
 
   for (const name of nodes)
-    it(`${name} is a node of the cluster, keeps what it has and is on the inner network alone`, () => {
+    it(`${name} is a cluster node with persistent data, only on the inner network`, () => {
       const service = compose.services[name] as Service;
       expect(service.command).to.deep.equal(compose.services['redis-2']?.command);
       for (const [flag, value] of [
@@ -145,7 +146,7 @@ describe('compose.cluster.yml', () => {
       expect(service.image).to.equal(load().services.redis?.image);
     });
 
-  it('joins its nodes by their addresses, and the roles wait for that and use the cluster', () => {
+  it('creates the cluster from the addresses of its nodes, and the roles wait for it and use it', () => {
     const addresses = nodes.map(
       (name) => (compose.services[name]?.networks as Record<string, { ipv4_address: string }> | undefined)?.inside?.ipv4_address,
     );
@@ -161,29 +162,29 @@ describe('compose.cluster.yml', () => {
 });
 
 describe('docker-compose.yml', () => {
-  it('has every role, pinned images, volumes, health checks and no default password', () => expect(faultsOf(load())).to.deep.equal([]));
+  it('has every role, pinned images, volumes, health checks and no default password', () => expect(errorsOf(load())).to.deep.equal([]));
 
-  for (const [role, folder] of Object.entries(mains))
-    it(`the main of ${role} exists`, () => expect(existsSync(`${folder}/main.ts`), `${folder}/main.ts`).to.equal(true));
+  for (const [role, folder] of Object.entries(entryFolders))
+    it(`the entry file of ${role} exists`, () => expect(existsSync(`${folder}/main.ts`), `${folder}/main.ts`).to.equal(true));
 
-  it('the Dockerfile pins its images, has no root and brings what the health checks run', () => {
+  it('the Dockerfile pins its images, does not run as root and contains the health check', () => {
     const text = readFileSync('Dockerfile', 'utf8');
     const images = [...text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image ?? '');
     expect(images).to.have.length.greaterThan(1);
-    for (const image of images) expect(pinned(image), image).to.equal(true);
-    expect(text, 'a frontend that changes').to.not.match(/^# *syntax=/m);
+    for (const image of images) expect(isPinned(image), image).to.equal(true);
+    expect(text, 'no unpinned frontend').to.not.match(/^# *syntax=/m);
     expect(text).to.match(/^USER node$/m);
     expect(text).to.match(/^WORKDIR \/srv\/parlance\n(?:.+\n)+RUN mkdir files && chown node:node files\nUSER node$/m);
     expect(text).to.contain('COPY deploy/health.mjs deploy/health.mjs');
     expect(existsSync('deploy/health.mjs')).to.equal(true);
   });
 
-  it('secrets in .env get neither into the repository nor into the image', () => {
+  it('the repository and the image exclude .env files', () => {
     for (const file of ['.gitignore', '.dockerignore'])
       expect(readFileSync(file, 'utf8').split('\n'), file).to.include.members(['.env', '.env.*']);
   });
 
-  it('the proxy sends /gateway to the gateways and all else to the api, on the ports they listen on', () => {
+  it('the proxy forwards /gateway to the gateways and all other paths to the API, on their ports', () => {
     const { services } = load();
     const text = readFileSync('deploy/Caddyfile', 'utf8');
     expect(text).to.match(/@gateway path \/gateway \/gateway\/\*\n\thandle @gateway \{/);
@@ -192,31 +193,31 @@ describe('docker-compose.yml', () => {
     expect(text).to.contain(`dynamic a gateway ${services.gateway?.environment?.GATEWAY_PORT}`);
   });
 
-  const spoilt: [what: string, spoil: (services: Compose['services']) => void, fault: RegExp][] = [
+  const cases: [what: string, change: (services: Compose['services']) => void, error: RegExp][] = [
     ['a missing role', (all) => delete all.worker, /worker: missing/],
-    ['one api', (all) => Object.assign(all.api ?? {}, { deploy: { replicas: 1 } }), /api: not 2 replicas/],
-    ['latest', (all) => Object.assign(all.mongo ?? {}, { image: 'mongo:latest' }), /not pinned/],
-    ['no tag', (all) => Object.assign(all.redis ?? {}, { image: 'redis' }), /not pinned/],
-    ['no health check', (all) => delete all.gateway?.healthcheck, /gateway: no health check/],
-    ['a main that is not ours', (all) => Object.assign(all.ops ?? {}, { command: ['node', 'x.js'] }), /ops: runs node x.js/],
-    ['an unknown variable', (all) => Object.assign(all.api?.environment ?? {}, { POTR: '1' }), /POTR is no setting/],
-    ['no database', (all) => delete all.api?.environment?.MONGODB_URL, /MONGODB_URL is missing/],
-    ['a default key', (all) => Object.assign(all.api?.environment ?? {}, { APP_KEY: 'x' }), /APP_KEY has a default/],
-    ['an open operators’ port', (all) => Object.assign(all.ops ?? {}, { ports: ['8082:8082'] }), /open to the network/],
+    ['a single API process', (all) => Object.assign(all.api ?? {}, { deploy: { replicas: 1 } }), /api: not 2 replicas/],
+    ['an image tagged latest', (all) => Object.assign(all.mongo ?? {}, { image: 'mongo:latest' }), /not pinned/],
+    ['an image without a tag', (all) => Object.assign(all.redis ?? {}, { image: 'redis' }), /not pinned/],
+    ['a missing health check', (all) => delete all.gateway?.healthcheck, /gateway: no health check/],
+    ['another command', (all) => Object.assign(all.ops ?? {}, { command: ['node', 'x.js'] }), /ops: runs node x.js/],
+    ['an unknown variable', (all) => Object.assign(all.api?.environment ?? {}, { POTR: '1' }), /POTR is not a setting/],
+    ['a missing database URL', (all) => delete all.api?.environment?.MONGODB_URL, /MONGODB_URL is missing/],
+    ['a default APP_KEY', (all) => Object.assign(all.api?.environment ?? {}, { APP_KEY: 'x' }), /APP_KEY has a default/],
+    ['a public port of ops', (all) => Object.assign(all.ops ?? {}, { ports: ['8082:8082'] }), /open to the network/],
     ['an unknown volume', (all) => Object.assign(all.mongo ?? {}, { volumes: ['other:/data/db'] }), /volume other does not exist/],
-    ['files of its own', (all) => Object.assign(all.worker ?? {}, { volumes: [] }), /worker: files are not shared/],
+    ['files that are not shared', (all) => Object.assign(all.worker ?? {}, { volumes: [] }), /worker: files are not shared/],
     ['a writable image', (all) => delete all.api?.read_only, /api: can write to its image/],
-    ['capabilities', (all) => delete all.gateway?.cap_drop, /gateway: has capabilities/],
+    ['default capabilities', (all) => delete all.gateway?.cap_drop, /gateway: has capabilities/],
     ['an added capability', (all) => Object.assign(all.redis ?? {}, { cap_add: ['SYS_ADMIN'] }), /redis: has capabilities/],
-    ['a way to privileges', (all) => delete all.worker?.security_opt, /worker: can gain privileges/],
-    ['root', (all) => Object.assign(all.mongo ?? {}, { user: 'root' }), /mongo: runs as root/],
-    ['no user', (all) => delete all.redis?.user, /redis: runs as root/],
-    ['an eviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
+    ['a missing no-new-privileges', (all) => delete all.worker?.security_opt, /worker: can gain privileges/],
+    ['the user root', (all) => Object.assign(all.mongo ?? {}, { user: 'root' }), /mongo: runs as root/],
+    ['a missing user', (all) => delete all.redis?.user, /redis: runs as root/],
+    ['a missing noeviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
   ];
-  for (const [what, spoil, fault] of spoilt)
-    it(`the check would see ${what}`, () => {
+  for (const [what, change, error] of cases)
+    it(`the check detects ${what}`, () => {
       const compose = load();
-      spoil(compose.services);
-      expect(faultsOf(compose).join('\n')).to.match(fault);
+      change(compose.services);
+      expect(errorsOf(compose).join('\n')).to.match(error);
     });
 });

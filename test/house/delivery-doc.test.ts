@@ -5,7 +5,7 @@ import { closeCode, op } from '../../apps/gateway/frames.ts';
 import { settings } from '../../config/index.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { Channel } from '../../lib/contract/channel.ts';
-import { botEvents, type EventTraits, events, optInEvents } from '../../lib/contract/events.ts';
+import { botEvents, type EventDefinition, events, optInEvents } from '../../lib/contract/events.ts';
 import { Interaction } from '../../lib/contract/interaction.ts';
 import { Message } from '../../lib/contract/message.ts';
 import { Server, ServerSummary } from '../../lib/contract/server.ts';
@@ -14,7 +14,7 @@ import { PublicUser } from '../../lib/contract/user.ts';
 const page = readFileSync('docs/delivery.md', 'utf8');
 const schemas: Record<string, unknown> = { Channel, Interaction, Message, PublicUser, Server, ServerSummary };
 
-/** The rows of the table under a heading, cell by cell, without its head. */
+/** The cells of the table under a heading, by row, without its header. */
 function rowsUnder(heading: string): string[][] {
   const [, after = ''] = page.split(`\n${heading}\n`);
   const lines = after.slice(after.indexOf('\n|')).trimStart().split('\n');
@@ -30,21 +30,21 @@ function rowsUnder(heading: string): string[][] {
   );
 }
 
-/** What stands in backticks, on one line. */
+/** The texts in backticks, each within one line. */
 const codesIn = (text = ''): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code ?? '');
 
-const recipients: Record<EventTraits['audience'], string> = {
+const recipients: Record<EventDefinition['audience'], string> = {
   channel: 'viewers of the channel',
   members: 'members concerned',
   server: 'all members',
   account: 'the account',
   session: 'one session',
-  known: 'see notes',
+  custom: 'see notes',
 };
 
-/** The cells of an event's row as they must be; of a payload, the schema's name or the fields. */
+/** The expected cells of an event's row. The payload is the schema's name or the names of its fields. */
 function rowOf(name: keyof typeof events): string[] {
-  const { data, place, audience }: EventTraits = events[name];
+  const { data, place, audience }: EventDefinition = events[name];
   const schema = Object.keys(schemas).find((one) => schemas[one] === data);
   const payload = schema ? [schema] : Object.keys((data as TObject).properties);
   const bots = botEvents.includes(name) ? 'always' : optInEvents.includes(name) ? 'on request' : 'never';
@@ -53,14 +53,14 @@ function rowOf(name: keyof typeof events): string[] {
 
 const units: Record<string, number> = { KiB: 1024, MiB: 1024 * 1024, s: 1_000, min: 60_000 };
 
-/** A number as the page writes it, such as `2,000` or `16 KiB`. */
+/** Parses a number of the page, such as `2,000` or `16 KiB`. */
 function valueOf(text = ''): number {
   const [, digits = '', unit = ''] = /^([\d,]+)(?: (\w+))?$/.exec(text) ?? [];
   return Number(digits.replaceAll(',', '')) * (unit ? (units[unit] ?? Number.NaN) : 1);
 }
 
 describe('docs/delivery.md', () => {
-  it('has a row for every opcode, each with examples of it', () => {
+  it('has a row with examples for every opcode', () => {
     const rows = rowsUnder('### Opcodes');
     expect(rows.map(([code, name]) => [name, Number(code)])).to.have.deep.members(Object.entries(op));
     for (const [code, , , example] of rows) {
@@ -74,19 +74,19 @@ describe('docs/delivery.md', () => {
     expect(rowsUnder('### Close codes').map(([code]) => Number(code))).to.have.members(Object.values(closeCode));
   });
 
-  it('has a row for every event with its payload, log and recipients, and whether bots get it', () => {
+  it('has a row for every event with its payload, log and recipients, and whether bots receive it', () => {
     const rows = rowsUnder('## Events').map((row) => row.slice(0, 5));
     expect(rows).to.deep.equal((Object.keys(events) as (keyof typeof events)[]).map(rowOf));
   });
 
-  it('shows events whose names and fields exist', () => {
+  it('has examples of existing events with existing fields', () => {
     for (const json of codesIn(page).filter((code) => code.startsWith('{"op":0'))) {
       const { t, d } = JSON.parse(json) as { t: keyof typeof events; d: object };
       expect(Object.keys((events[t].data as TObject).properties), t).to.have.members(Object.keys(d));
     }
   });
 
-  it('gives every gateway limit as it is', () => {
+  it('has the value of every gateway limit', () => {
     const rows = rowsUnder('### Limits').map(([, value, name]) => [codesIn(name)[0] ?? '', valueOf(value)] as const);
     for (const [name, value] of rows) expect(limits, name).to.have.property(name, value);
     const named = rows.map(([name]) => name);
@@ -98,7 +98,7 @@ describe('docs/delivery.md', () => {
     const json = /```json\n(\{ "url".*\})\n```/.exec(page)?.[1] ?? '';
     expect(JSON.parse(json)).to.deep.equal({
       url: 'wss://chat.example.org/gateway',
-      heartbeatIntervalMs: Number(settings.HEARTBEAT_INTERVAL_MS.fallback),
+      heartbeatIntervalMs: Number(settings.HEARTBEAT_INTERVAL_MS.defaultText),
       resumeWindowSecs: limits.resumeWindowMs / 1000,
       replayLimit: limits.replayEvents,
     });

@@ -4,8 +4,8 @@ import { limits } from '../../lib/base/limits.ts';
 
 type Limits = Partial<Record<keyof typeof limits, number | readonly number[]>>;
 
-/** The table Limits of the specification, where it lies beside the repository: each row's words, and what they mean in `limits`. */
-const table: readonly [row: string, value: string, holds: Limits][] = [
+/** The table of limits in the specification: the text of each row, and the limits that it sets. */
+const table: readonly [row: string, value: string, expected: Limits][] = [
   ['Message content', '1-2000 characters (empty allowed with files or embeds)', { messageChars: 2000 }],
   ['Embeds per message or callback', 'up to 10', { embedsPerMessage: 10 }],
   ['Files per message', 'up to 10, each up to 10 MB', { filesPerMessage: 10, fileBytes: 10_485_760 }],
@@ -44,15 +44,15 @@ const table: readonly [row: string, value: string, holds: Limits][] = [
   ['Developer-server invites', 'single use, at most an hour', { developerInviteMaxAgeSecs: 3600 }],
 ];
 
-/** All limits that this table does not have (docs/behavior/requests.md#limits). */
+/** All other limits (docs/behavior/requests.md#limits). */
 const others: Limits = {
   channelsPerServer: 500,
   rolesPerServer: 250,
-  rolesInAll: 251,
+  rolesWithEveryone: 251,
   overwritesPerChannel: 200,
   applicationsPerPerson: 50,
   invitesPerServer: 1000,
-  reactionsInAll: 10_000,
+  reactionsTotalPerMessage: 10_000,
   emojiChars: 64,
   bioChars: 190,
   pronounsChars: 40,
@@ -62,18 +62,18 @@ const others: Limits = {
   loginDelayMs: 4_000,
   loginsDelayed: 1000,
   sessionsPerPerson: 50,
-  sessionUseNotedMs: 300_000,
+  sessionUseIntervalMs: 300_000,
   loginCodesPerPerson: 5,
   loginCodeLifeMs: 900_000,
   inviteMaxAgeSecs: 604_800,
   inviteMaxUses: 100,
   bansListed: 1000,
   membersListed: 1000,
-  membersDefault: 100,
+  membersPageDefault: 100,
   membersSearched: 1000,
-  cachedAnswersBytes: 67_108_864,
+  responseCacheBytes: 67_108_864,
   costlyReadsPerCaller: 8,
-  costlyReadsInAll: 512,
+  costlyReadsTotal: 512,
   costlyReadsAtOnce: 2,
   followersPerChannel: 1000,
   threadsListed: 1000,
@@ -84,13 +84,13 @@ const others: Limits = {
   serversListed: 1000,
   channelsSynced: 1000,
   mutualServersListed: 100,
-  mentionsInAll: 91,
+  mentionsPerMessage: 91,
   embedsShown: 15,
-  commandsPicked: 500,
-  mentionsCounted: 99,
+  pickerCommands: 500,
+  mentionCountMax: 99,
   mentionsSearched: 1000,
-  eventsOwed: 1000,
-  answersOwed: 50,
+  pendingEvents: 1000,
+  pendingAnswers: 50,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   webhookNameChars: 80,
@@ -98,7 +98,7 @@ const others: Limits = {
   deliveriesIgnoredBurst: 100,
   deliveriesIgnoredPerSecond: 1,
   webhookDeliveriesListed: 50,
-  deliveryKeptMs: 86_400_000,
+  deliveryRetentionMs: 86_400_000,
   deliveryBytes: 5_242_880,
   deliveryReadMs: 30_000,
   deliveriesReadAtOnce: 16,
@@ -115,7 +115,7 @@ const others: Limits = {
   commandDescriptionChars: 100,
   optionStringChars: 2000,
   idempotencyKeyChars: 64,
-  idempotencyKeptMs: 600_000,
+  idempotencyRetentionMs: 600_000,
   idempotencyTakeoverMs: 30_000,
   bodyBytes: 1_048_576,
   bodyDepth: 32,
@@ -130,8 +130,8 @@ const others: Limits = {
   bodyFirstByteMs: 10_000,
   bodyBytesPerSec: 1024,
   bodyWindowMs: 10_000,
-  slotsAwaited: 400,
-  slotsAwaitedPerParty: 100,
+  slotWaiters: 400,
+  slotWaitersPerParty: 100,
   uploadsAtOnce: 32,
   uploadsPerCaller: 10,
   uploadsPerAddress: 24,
@@ -146,11 +146,11 @@ const others: Limits = {
   pictureSide: 256,
   imageAttempts: 5,
   endpointUrlChars: 2048,
-  endpointAnswerBytes: 262_144,
+  endpointResponseBytes: 262_144,
   requestsPerApplication: 50,
   pingsPerApplication: 3,
   requestsInFlight: 1000,
-  usesWaiting: 250,
+  interactionsWaiting: 250,
   deliveriesListed: 100,
   previewsPerMessage: 5,
   previewBytes: 524_288,
@@ -174,7 +174,7 @@ const others: Limits = {
   imageProxyAgeSecs: 86_400,
   sessionsPerBot: 50,
   resumeWindowMs: 300_000,
-  sessionKeptMs: 360_000,
+  sessionRetentionMs: 360_000,
   replayEvents: 2000,
   logBytesPerPlace: 8 * 1024 * 1024,
   gatewayFrameBytes: 16_384,
@@ -193,18 +193,18 @@ const others: Limits = {
 };
 
 describe('limits', () => {
-  for (const [row, value, holds] of table)
+  for (const [row, value, expected] of table)
     it(`${row}: ${value}`, () => {
-      for (const [name, number] of Object.entries(holds)) expect(limits[name as keyof typeof limits], name).to.deep.equal(number);
+      for (const [name, number] of Object.entries(expected)) expect(limits[name as keyof typeof limits], name).to.deep.equal(number);
     });
 
-  it('the others are as decided, and there are no more', () => {
-    const inTable = table.flatMap(([, , holds]) => Object.keys(holds));
+  it('has these other limits, and no more', () => {
+    const inTable = table.flatMap(([, , expected]) => Object.keys(expected));
     const rest = Object.fromEntries(Object.entries(limits).filter(([name]) => !inTable.includes(name)));
     expect(rest).to.deep.equal(others);
   });
 
-  it('the rows are the specification’s, where that lies beside the repository', () => {
+  it('the rows equal those of the specification, if it is beside the repository', () => {
     if (!existsSync('../shared/spec.md')) return;
     const [, section = ''] = readFileSync('../shared/spec.md', 'utf8').split(/^## Limits$/m);
     const [body = ''] = section.split(/^## /m);

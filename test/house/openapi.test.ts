@@ -21,62 +21,63 @@ type Document = { openapi: string; paths: Record<string, Record<string, Operatio
 
 const methods = new Set(['get', 'put', 'post', 'delete', 'patch']);
 
-/** Every part of `value` with its JSON pointer. */
+/** All objects within `value` with their JSON pointers. */
 function* partsOf(value: unknown, pointer = '#'): Generator<[string, Json]> {
   if (typeof value !== 'object' || value === null) return;
   yield [pointer, value as Json];
   for (const [key, inner] of Object.entries(value)) yield* partsOf(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-/** What `pointer` names in `document`; undefined when nothing. */
+/** The value at `pointer` in `document`; undefined if there is none. */
 const resolve = (document: unknown, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)
     .reduce<unknown>((at, key) => (at as Json | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
 
-/** Everything that is wrong with an OpenAPI document, one line each. */
-function faultsOf(document: Document): string[] {
-  const faults: string[] = [];
+/** All errors of an OpenAPI document, one line each. */
+function errorsOf(document: Document): string[] {
+  const errors: string[] = [];
   for (const [pointer, part] of partsOf(document))
-    if (typeof part.$ref === 'string' && resolve(document, part.$ref) === undefined) faults.push(`${pointer}: ${part.$ref} is nowhere`);
+    if (typeof part.$ref === 'string' && resolve(document, part.$ref) === undefined) errors.push(`${pointer}: ${part.$ref} does not exist`);
   const seen = new Set<string>();
   const shapes = new Map<string, string>();
   for (const [path, item] of Object.entries(document.paths)) {
     const shape = path.replace(/\{\w+\}/g, '{}');
-    if (shapes.has(shape)) faults.push(`${path}: the same as ${shapes.get(shape)}`);
+    if (shapes.has(shape)) errors.push(`${path}: the same as ${shapes.get(shape)}`);
     shapes.set(shape, path);
     for (const [method, operation] of Object.entries(item)) {
       const at = `${method} ${path}`;
-      if (!methods.has(method)) faults.push(`${at}: no method`);
-      if (seen.has(operation.operationId)) faults.push(`${at}: ${operation.operationId} is taken`);
+      if (!methods.has(method)) errors.push(`${at}: unknown method`);
+      if (seen.has(operation.operationId)) errors.push(`${at}: ${operation.operationId} is not unique`);
       seen.add(operation.operationId);
-      if (!/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) faults.push(`${at}: operationId ${operation.operationId}`);
-      const holes = [...path.matchAll(/\{(\w+)\}/g)].map(([, hole]) => hole);
+      if (!/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) errors.push(`${at}: operationId ${operation.operationId}`);
+      const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const declared = operation.parameters.filter((one) => one.in === 'path').map((one) => one.name);
-      if (holes.join() !== declared.join()) faults.push(`${at}: holes ${holes.join()} but declared ${declared.join()}`);
-      if (!Object.keys(operation.responses).some((status) => status.startsWith('2'))) faults.push(`${at}: never succeeds`);
+      if (placeholders.join() !== declared.join())
+        errors.push(`${at}: path has ${placeholders.join()}, but parameters declare ${declared.join()}`);
+      if (!Object.keys(operation.responses).some((status) => status.startsWith('2'))) errors.push(`${at}: has no success response`);
       for (const scheme of operation.security.flatMap(Object.keys))
-        if (!document.components.securitySchemes?.[scheme]) faults.push(`${at}: ${scheme} is no security scheme`);
+        if (!document.components.securitySchemes?.[scheme]) errors.push(`${at}: ${scheme} is not a security scheme`);
       for (const [status, answer] of Object.entries(operation.responses))
-        if (answer.$ref === undefined && typeof answer.description !== 'string') faults.push(`${at}: ${status} has no description`);
+        if (answer.$ref === undefined && typeof answer.description !== 'string') errors.push(`${at}: ${status} has no description`);
     }
   }
-  return faults;
+  return errors;
 }
 
 const render = (): Document => JSON.parse(JSON.stringify(renderOpenApi(routes, 'http://localhost:8080')));
 const operationOf = (document: Document, method: string, path: string): Operation => document.paths[path]?.[method] as Operation;
 
-describe('OpenAPI', () => {
-  it('is valid', () => expect(faultsOf(render())).to.deep.equal([]));
+describe('OpenAPI document', () => {
+  it('is valid', () => expect(errorsOf(render())).to.deep.equal([]));
 
-  it('holds every route once', () => {
+  it('contains every route once', () => {
     const operations = Object.values(render().paths).flatMap((item) => Object.keys(item));
     expect(operations).to.have.length(routes.length);
   });
 
-  it('schemas compile as JSON Schema 2020-12', () => {
+  it('has schemas that compile as JSON Schema 2020-12', () => {
     const document = render();
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
     ajv.addSchema({ $id: 'api', components: document.components });
@@ -85,7 +86,7 @@ describe('OpenAPI', () => {
     expect(Object.keys(document.components.schemas ?? {})).to.include.members(['Error', 'Message', 'Id', 'MessageInput']);
   });
 
-  it('tells all of a create: body, key, headers, and every refusal by status', () => {
+  it('describes the body, idempotency key, headers and all error statuses of creating a message', () => {
     const { requestBody, parameters, responses, security } = operationOf(render(), 'post', '/api/channels/{channelId}/messages');
     const schema = { $ref: '#/components/schemas/MessageInput' };
     expect(requestBody?.content['application/json']).to.deep.equal({ schema });
@@ -99,7 +100,7 @@ describe('OpenAPI', () => {
     expect(security).to.deep.equal([{ Bot: [] }, { Bearer: [] }, { Cookie: [] }]);
   });
 
-  it('queries say their bounds', () => {
+  it('describes the limits of query parameters', () => {
     const { parameters } = operationOf(render(), 'get', '/api/channels/{channelId}/messages');
     expect(parameters.find((one) => one.name === 'limit')).to.deep.include({
       in: 'query',
@@ -108,26 +109,26 @@ describe('OpenAPI', () => {
     });
   });
 
-  const spoilt: [what: string, spoil: (document: Document) => void, fault: RegExp][] = [
-    ['a reference to nothing', (all) => delete all.components.schemas?.Message, /schemas\/Message is nowhere/],
+  const cases: [what: string, change: (document: Document) => void, error: RegExp][] = [
+    ['a broken reference', (all) => delete all.components.schemas?.Message, /schemas\/Message does not exist/],
     [
-      'an undeclared hole',
+      'an undeclared path parameter',
       (all) => operationOf(all, 'get', '/api/channels/{channelId}/messages').parameters.shift(),
-      /holes channelId but/,
+      /path has channelId, but/,
     ],
     [
-      'a name used twice',
+      'a duplicate operationId',
       (all) => {
         operationOf(all, 'get', '/api/gateway').operationId = operationOf(all, 'get', '/api/openapi.json').operationId;
       },
-      /is taken/,
+      /is not unique/,
     ],
-    ['an unknown scheme', (all) => delete all.components.securitySchemes?.Bot, /Bot is no security scheme/],
+    ['an unknown security scheme', (all) => delete all.components.securitySchemes?.Bot, /Bot is not a security scheme/],
   ];
-  for (const [what, spoil, fault] of spoilt)
-    it(`the check would see ${what}`, () => {
+  for (const [what, change, error] of cases)
+    it(`the check detects ${what}`, () => {
       const document = render();
-      spoil(document);
-      expect(faultsOf(document).join('\n')).to.match(fault);
+      change(document);
+      expect(errorsOf(document).join('\n')).to.match(error);
     });
 });

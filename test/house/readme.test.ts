@@ -7,10 +7,10 @@ const readme = readFileSync('README.md', 'utf8');
 const contributing = readFileSync('CONTRIBUTING.md', 'utf8');
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 
-/** The table of settings as docs/operations.md#settings must begin its rows. */
-const rows = Object.entries(settings).map(([name, { about, fallback }]) => {
-  const standard = fallback === undefined ? '*required*' : fallback === '' ? '*empty*' : `\`${fallback}\``;
-  return `| \`${name}\` | ${standard} | ${about} |`;
+/** The expected start of every row of the table in docs/operations.md#settings. */
+const rows = Object.entries(settings).map(([name, { description, defaultText: fallback }]) => {
+  const defaultText = fallback === undefined ? '*required*' : fallback === '' ? '*empty*' : `\`${fallback}\``;
+  return `| \`${name}\` | ${defaultText} | ${description} |`;
 });
 
 describe('docs/operations.md', () => {
@@ -23,18 +23,18 @@ describe('docs/operations.md', () => {
 });
 
 describe('README.md', () => {
-  it('begins with what it is, then npm start, then npm test', () => {
+  it('begins with the name, then npm start, then npm test', () => {
     expect(readme.split('\n')[0]).to.equal('# Parlance');
     expect(readme.indexOf('npm start')).to.be.within(1, 400);
     expect(readme.indexOf('npm test')).to.be.within(readme.indexOf('npm start'), 600);
   });
 
-  it('shows pictures that exist, each small and with words for who does not see it', () => {
+  it('shows all pictures of docs/pictures, each below 64 kB and with an alternative text', () => {
     const pictures = [...readme.matchAll(/<img src="([^"]+)" alt="([^"]+)"/g)];
     expect(pictures).to.have.length(readdirSync('docs/pictures').length);
-    for (const [, path = '', words] of pictures) {
+    for (const [, path = '', alt] of pictures) {
       expect(statSync(path).size, path).to.be.below(64_000);
-      expect(words).to.have.length.above(5);
+      expect(alt).to.have.length.above(5);
     }
   });
 
@@ -46,7 +46,7 @@ describe('README.md', () => {
     });
   }
 
-  it('speaks only of error codes that exist', () => {
+  it('names only existing error codes', () => {
     const codes = [...contributing.matchAll(/refuse\('(\w+)'/g)].map(([, code]) => code ?? '');
     expect(codes.filter((code) => !(code in catalogue))).to.deep.equal([]);
   });

@@ -3,41 +3,43 @@ import { expect } from 'chai';
 import { routes } from '../../apps/api/routes/index.ts';
 import { type Endpoint, surface } from './surface.ts';
 
-/** An endpoint without the names of its path parameters, which are not compared. */
+/** The key of an endpoint, without the names of path parameters, which are not compared. */
 const keyOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
-const repeated = (keys: readonly string[]): string[] => keys.filter((key, at) => keys.indexOf(key) !== at);
+const duplicatesOf = (keys: readonly string[]): string[] => keys.filter((key, at) => keys.indexOf(key) !== at);
 
-/** Where the route table and the promised surface differ, one line each. */
-function differences(table: readonly { method: string; path: string }[], promised: readonly Endpoint[]): string[] {
+/** The differences between the route table and the list of endpoints, one line each. */
+function differences(table: readonly { method: string; path: string }[], listed: readonly Endpoint[]): string[] {
   const built = new Set(table.map(keyOf));
-  const known = new Set(promised.map(keyOf));
+  const known = new Set(listed.map(keyOf));
   return [
-    ...repeated(table.map(keyOf)).map((key) => `${key} is in the route table twice`),
-    ...repeated(promised.map(keyOf)).map((key) => `${key} is promised twice`),
-    ...promised.filter((one) => one.part === 'built' && !built.has(keyOf(one))).map((one) => `${keyOf(one)} is missing`),
-    ...promised.filter((one) => one.part !== 'built' && built.has(keyOf(one))).map((one) => `${keyOf(one)} is built: say so in surface.ts`),
-    ...table.filter((one) => !known.has(keyOf(one))).map((one) => `${keyOf(one)} is promised nowhere`),
+    ...duplicatesOf(table.map(keyOf)).map((key) => `${key} is in the route table twice`),
+    ...duplicatesOf(listed.map(keyOf)).map((key) => `${key} is listed twice`),
+    ...listed.filter((one) => one.part === 'built' && !built.has(keyOf(one))).map((one) => `${keyOf(one)} is missing`),
+    ...listed
+      .filter((one) => one.part !== 'built' && built.has(keyOf(one)))
+      .map((one) => `${keyOf(one)} is built: change its part in surface.ts`),
+    ...table.filter((one) => !known.has(keyOf(one))).map((one) => `${keyOf(one)} is not listed in surface.ts`),
   ];
 }
 
-/** The endpoints in the tables of the specification, where it lies beside the repository. */
+/** The endpoints in the tables of the specification. */
 const endpointsIn = (text: string): string[] => [
   ...new Set(
     [...text.matchAll(/^\| (GET|POST|PUT|PATCH|DELETE) `(\/api[^`]+)`/gm)].map(([, method = '', path = '']) => keyOf({ method, path })),
   ),
 ];
 
-describe('surface', () => {
-  it('the route table is what was promised, both ways', () => expect(differences(routes, surface)).to.deep.equal([]));
+describe('API surface', () => {
+  it('the route table equals the list of endpoints', () => expect(differences(routes, surface)).to.deep.equal([]));
 
-  it('every path is under /api, has no trailing slash, and names no hole twice', () => {
+  it('every path is under /api, has no trailing slash and no duplicate parameter', () => {
     for (const { path } of routes) {
       expect(path).to.match(/^\/api(\/([a-z0-9@.-]+|\{\w+\}))+$/);
-      expect(repeated([...path.matchAll(/\{(\w+)\}/g)].map(([, hole = '']) => hole)), path).to.deep.equal([]);
+      expect(duplicatesOf([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)), path).to.deep.equal([]);
     }
   });
 
-  it('the promised surface is the specification’s, where that lies beside the repository', () => {
+  it('the list has all endpoints of the specification, if it is beside the repository', () => {
     if (!existsSync('../shared/spec.md')) return;
     const inSpec = endpointsIn(readFileSync('../shared/spec.md', 'utf8'));
     expect(inSpec.length).to.be.greaterThan(50);
@@ -46,13 +48,18 @@ describe('surface', () => {
 
   const [first] = surface as [Endpoint];
   const pending: Endpoint = { ...first, part: 'webhooks' };
-  const spoilt: [what: string, table: readonly Endpoint[], promised: readonly Endpoint[], fault: RegExp][] = [
+  const cases: [what: string, table: readonly Endpoint[], listed: readonly Endpoint[], error: RegExp][] = [
     ['a missing route', [], [first], /is missing/],
-    ['a route nobody promised', [first], [], /is promised nowhere/],
-    ['a route built before its line was moved', [first], [pending], /is built/],
-    ['the same route by another name', [first, { ...first, path: first.path.replace('channelId', 'id') }], [first], /table twice/],
-    ['a promise made twice', [first], [first, pending], /promised twice/],
+    ['an unlisted route', [first], [], /is not listed/],
+    ['a built route that is listed as pending', [first], [pending], /is built/],
+    [
+      'a duplicate route with another parameter name',
+      [first, { ...first, path: first.path.replace('channelId', 'id') }],
+      [first],
+      /table twice/,
+    ],
+    ['an endpoint that is listed twice', [first], [first, pending], /listed twice/],
   ];
-  for (const [what, table, promised, fault] of spoilt)
-    it(`the check would see ${what}`, () => expect(differences(table, promised).join('\n')).to.match(fault));
+  for (const [what, table, listed, error] of cases)
+    it(`the check detects ${what}`, () => expect(differences(table, listed).join('\n')).to.match(error));
 });

@@ -1,11 +1,11 @@
-/** What builds an endpoint: this tree has it, or a later part of the work. */
+/** `built` if the API has the endpoint, else the feature that adds it. */
 export type Part = 'built' | 'messages in full' | 'servers, people, moderation, Community, Discovery' | 'webhooks';
 
-/** One endpoint that we promise: its method and path, who chose it, and the part that builds it. */
+/** One public endpoint: its method and path, where it is specified, and the feature that adds it. */
 export interface Endpoint {
   method: string;
   path: string;
-  from: 'spec' | 'house';
+  from: 'spec' | 'project';
   part: Part;
 }
 
@@ -18,7 +18,7 @@ const rows = (from: Endpoint['from'], part: Part, lines: string): Endpoint[] =>
       return { method, path, from, part };
     });
 
-/** Every endpoint: those of the specification, where it lies beside the repository, and our own. A part that builds one moves its line to `built`. */
+/** All endpoints: those of the specification, and those added by this project. A change that implements an endpoint moves its line to `built`. */
 export const surface: readonly Endpoint[] = [
   ...rows(
     'spec',
@@ -78,7 +78,7 @@ export const surface: readonly Endpoint[] = [
      POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`,
   ),
   ...rows(
-    'house',
+    'project',
     'built',
     `GET /api/gateway
      GET /api/openapi.json

@@ -1,51 +1,55 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLog } from '../../lib/base/log.ts';
+import { expect } from 'chai';
 import { sniffImage } from '../../lib/base/magic.ts';
-import { attachmentOfFile } from '../../lib/domain/files/attachment-updates.ts';
+import { toStoredAttachment } from '../../lib/domain/files/attachment-updates.ts';
 import type { EncodeImage } from '../../lib/domain/files/image-conversion.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
-import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { imageEncoder } from '../../workers/image-encoder.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { makeWorld, type World } from '../harness/world.ts';
+import { startTestApiWithWorker, type TestApi } from '../harness/api.ts';
+import { plainMessage } from '../harness/plain-message.ts';
+import { type SeededServer, seedServer } from '../harness/seed.ts';
 
-/** An API and a worker's powers on one fresh database and blob store; conversions run only when a test runs them. */
-export interface Studio {
+/** An API and a worker platform on one new database and blob store. Conversions run only when a test runs them. */
+export interface ConversionFixture {
   api: TestApi;
   worker: WorkerPlatform;
-  world: World;
+  seeded: SeededServer;
   encode: EncodeImage;
-  /** An image as an upload leaves it: its document, waiting, and its blob. `posted` puts it in a message that stands already. */
+  /** Stores an image as an upload does: its document, with the state `waiting`, and its blob. `posted` also stores its message. */
   upload(image: Buffer, options?: { posted?: boolean; filename?: string }): Promise<FileDoc>;
-  /** The file, and the blob that it is served from. */
+  /** The file's document; null after it was deleted. */
   stored(file: FileDoc): Promise<FileDoc | null>;
   bytesOf(name: string): Promise<Buffer | null>;
   message(file: FileDoc): Promise<MessageDoc | null>;
-  /** The names of all blobs, and how many local files lie about. */
+  /** The names of all blobs. */
   blobs(): Promise<string[]>;
+  /** The number of temporary local files. */
   leftovers(): Promise<number>;
-  /** Everything stored that a conversion touches, to compare. */
-  snapshot(): Promise<string>;
+  /** Runs `act` and expects that it changes no file document, blob, temporary file or message. */
+  expectNoChange(act: () => Promise<unknown>): Promise<void>;
+  /** Stores a WebP for a file as a worker does that is killed before it can record it. */
+  storeLateWebp(file: FileDoc): Promise<void>;
   close(): Promise<void>;
 }
 
 const name = (): string => randomBytes(16).toString('hex');
 const list = (folder: string): Promise<string[]> => readdir(folder, { recursive: true }).catch(() => []);
 
-/** Builds it. */
-export async function openStudio(): Promise<Studio> {
-  const api = await startTestApi();
+/** Starts the fixture. */
+export async function startConversionFixture(): Promise<ConversionFixture> {
+  const api = await startTestApiWithWorker();
+  const { worker } = api;
   const { config, db, ids } = api.platform;
-  const worker = await openWorkerPlatform(config, createLog('test', 'silent'));
-  const world = await makeWorld(api.platform, { bots: 1, channels: 1 });
-  const channelId = world.channelIds[0] ?? '';
-  const studio: Studio = {
+  const seeded = await seedServer(api.platform, { bots: 1, channels: 1 });
+  const channelId = seeded.channelIds[0] ?? '';
+  const fixture: ConversionFixture = {
     api,
     worker,
-    world,
+    seeded,
     encode: imageEncoder.encode,
     async upload(image, { posted = false, filename = 'a photograph.upload' } = {}) {
       const now = new Date();
@@ -66,7 +70,7 @@ export async function openStudio(): Promise<Studio> {
         createdAt: now,
       };
       await db.files.collection.insertOne({ ...file } as never);
-      const path = await worker.blobs.tempPath();
+      const path = await worker.blobs.newTempPath();
       await writeFile(path, image);
       await worker.blobs.put(file.original ?? '', path);
       if (posted) await post(file, now);
@@ -80,34 +84,37 @@ export async function openStudio(): Promise<Studio> {
     message: async ({ messageId }) => await db.messages.findOne({ _id: messageId }).lean(),
     blobs: async () => (await list(join(config.FILES_DIR, 'blobs'))).flatMap((path) => path.split('/')[1] ?? []).sort(),
     leftovers: async () => (await list(join(config.FILES_DIR, 'incoming'))).length,
-    async snapshot() {
-      const [files, messages] = await Promise.all([db.files.find().sort({ _id: 1 }).lean(), db.messages.find().sort({ _id: 1 }).lean()]);
-      return JSON.stringify({ files, messages, blobs: await studio.blobs(), leftovers: await studio.leftovers() });
+    async expectNoChange(act) {
+      const before = await snapshot();
+      await act();
+      expect(await snapshot()).to.equal(before);
+    },
+    async storeLateWebp({ blob }) {
+      const path = await worker.blobs.newTempPath();
+      await writeFile(path, 'WebP');
+      await worker.blobs.put(blob, path);
     },
     async close() {
       await imageEncoder.close();
-      await worker.close();
       await api.close();
     },
   };
+  const snapshot = async (): Promise<string> => {
+    const [files, messages] = await Promise.all([db.files.find().sort({ _id: 1 }).lean(), db.messages.find().sort({ _id: 1 }).lean()]);
+    return JSON.stringify({ files, messages, blobs: await fixture.blobs(), leftovers: await fixture.leftovers() });
+  };
   const post = async (file: FileDoc, createdAt: Date): Promise<void> => {
-    const other = { ...attachmentOfFile(file), id: ids.next(), key: name(), filename: 'another.zip' };
+    const other = { ...toStoredAttachment(file), id: ids.next(), key: name(), filename: 'another.zip' };
     await db.messages.collection.insertOne({
       _id: file.messageId,
       channelId,
-      serverId: world.serverId,
-      authorId: world.ownerId,
+      serverId: seeded.serverId,
+      authorId: seeded.ownerId,
       content: 'look',
-      embeds: [],
-      attachments: [other, attachmentOfFile(file)],
-      mentions: [],
-      mentionRoles: [],
-      mentionEveryone: false,
-      replyTo: null,
-      interaction: null,
+      ...plainMessage,
+      attachments: [other, toStoredAttachment(file)],
       createdAt,
-      editedAt: null,
     } as never);
   };
-  return studio;
+  return fixture;
 }

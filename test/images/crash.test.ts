@@ -2,44 +2,39 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { dropFiles } from '../../lib/domain/files/files.ts';
+import { deleteFiles } from '../../lib/domain/files/files.ts';
 import { convertImage } from '../../lib/domain/files/image-conversion.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import { startWorker } from '../../workers/start.ts';
-import { type OwnProcess, startOwn } from '../harness/own-process.ts';
-import { until } from '../harness/scene.ts';
-import { openStudio, type Studio } from './conversion-fixture.ts';
-import { picture, pngOf } from './fixtures.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { expectKilled, useOwnProcess } from '../harness/own-process.ts';
+import { use } from '../harness/use.ts';
+import { startConversionFixture } from './conversion-fixture.ts';
+import { brokenPng, costlyPng, png } from './fixtures.ts';
 
-/** The processes that `pid` started and that run. */
+/** The running child processes of `pid`. */
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
-describe('convert-image: a worker process killed', function () {
-  this.timeout(180_000);
-  let studio: Studio;
-  let child: OwnProcess;
-  before(async () => {
-    studio = await openStudio();
-  });
-  after(() => studio.close());
+describe('convert-image: a killed worker process', () => {
+  const fixture = use(startConversionFixture);
+  const start = useOwnProcess(() => fixture.worker.config);
   afterEach(async () => {
-    child.kill();
-    await studio.worker.blobs.sweepTemp(-1_000); // what the dead worker was writing, otherwise after 15 minutes
-    const left: FileDoc[] = await studio.api.platform.db.files.find().lean();
-    expect(await studio.blobs()).to.deep.equal(left.map(({ blob }) => blob).sort());
+    await fixture.worker.blobs.removeOldTemp(-1_000); // temporary files of the killed worker, otherwise deleted after 15 minutes
+    const left: FileDoc[] = await fixture.api.platform.db.files.find().lean();
+    expect(await fixture.blobs()).to.deep.equal(left.map(({ blob }) => blob).sort());
     expect(left.filter((file) => file.original ?? file.begun)).to.deep.equal([]);
   });
 
-  /** A worker process of its own over the same stores, that dies at `failpoint`. */
-  const startChild = async (failpoint: Failpoint | ''): Promise<void> => {
-    child = await startOwn('worker', studio.worker.config, { failpoint });
-  };
-  /** The message shows what the file is, and owed or owes that once. */
+  const convert = (file: FileDoc): Promise<unknown> => convertImage(fixture.worker, file._id, fixture.encode);
+  /** Starts a worker that dies at `failpoint`, and lets it convert the file. */
+  const convertAndDie = async (failpoint: Failpoint, file: FileDoc): Promise<void> =>
+    expectKilled(await start('worker', failpoint), () => fixture.worker.enqueue('convert-image', { fileId: file._id }));
+  /** Expects that the file is stored with this type, and that the attachment of its message equals it. */
   const expectShown = async (file: FileDoc, contentType: string): Promise<void> => {
-    const stored = await studio.stored(file);
+    const stored = await fixture.stored(file);
     expect([stored?.state, stored?.contentType]).to.deep.equal(['stored', contentType]);
-    const [, shown] = (await studio.message(file))?.attachments ?? [];
+    const [, shown] = (await fixture.message(file))?.attachments ?? [];
     expect(shown).to.deep.include({ id: file._id, contentType, size: stored?.size, width: stored?.width });
   };
 
@@ -48,49 +43,43 @@ describe('convert-image: a worker process killed', function () {
       ['an image', 'image/webp'],
       ['a broken image', 'application/octet-stream'],
     ] as const)
-      it(`${failpoint}, ${what}: the next run finishes it, and one more changes nothing`, async () => {
-        await startChild(failpoint);
-        const png = await picture().png().toBuffer();
-        const file = await studio.upload(contentType === 'image/webp' ? png : png.subarray(0, 60), { posted: true });
-        const died = child.ended;
-        await studio.worker.enqueue('convert-image', { fileId: file._id });
-        expect((await died)[1]).to.equal('SIGKILL');
-        expect((await studio.stored(file))?.original).not.to.equal(undefined);
-        await convertImage(studio.worker, file._id, studio.encode);
+      it(`${failpoint}, ${what}: the next run finishes the conversion, and another run changes nothing`, async () => {
+        const file = await fixture.upload(contentType === 'image/webp' ? png : brokenPng, { posted: true });
+        await convertAndDie(failpoint, file);
+        expect((await fixture.stored(file))?.original).not.to.equal(undefined);
+        await convert(file);
         await expectShown(file, contentType);
-        expect((await studio.message(file))?.ob ?? []).to.have.length.at.most(1);
-        const before = await studio.snapshot();
-        await convertImage(studio.worker, file._id, studio.encode);
-        expect(await studio.snapshot()).to.equal(before);
+        expect((await fixture.message(file))?.outbox ?? []).to.have.length.at.most(1);
+        await fixture.expectNoChange(() => convert(file));
       });
 
-  it('after-image-put, and the file deleted then: the next run leaves nothing', async () => {
-    await startChild('after-image-put');
-    const file = await studio.upload(await picture().png().toBuffer());
-    const died = child.ended;
-    await studio.worker.enqueue('convert-image', { fileId: file._id });
-    await died;
-    expect(await studio.blobs()).to.include(file.blob);
-    await dropFiles(studio.worker, [file._id]);
-    await convertImage(studio.worker, file._id, studio.encode);
-    expect(await studio.stored(file)).to.equal(null);
+  it('after-image-put, then the file is deleted: the next run leaves nothing', async () => {
+    const file = await fixture.upload(png);
+    await convertAndDie('after-image-put', file);
+    expect(await fixture.blobs()).to.include(file.blob);
+    await deleteFiles(fixture.worker, [file._id]);
+    await convert(file);
+    expect(await fixture.stored(file)).to.equal(null);
   });
 
-  it('in the middle of an encode: another worker takes the job and does it once; the process that encoded is gone', async () => {
-    await startChild('');
-    const file = await studio.upload(pngOf({ width: 7_071, height: 7_071, depth: 1, interlaced: true }, 6_300_000), { posted: true });
-    await studio.worker.enqueue('convert-image', { fileId: file._id });
-    await until(() => childrenOf(child.pid).length > 0, 'the process that encodes');
+  it('during an encode: another worker runs the job once, and the encoder process ends', async () => {
+    const child = await start('worker', '');
+    const file = await fixture.upload(costlyPng(), { posted: true });
+    await fixture.worker.enqueue('convert-image', { fileId: file._id });
+    await waitUntil(() => childrenOf(child.pid).length > 0, 'the encoder process starts');
     const encoders = childrenOf(child.pid);
-    await until(() => encoders.some((pid) => /VmRSS:\s+1\d\d{4}/.test(readFileSync(`/proc/${pid}/status`, 'utf8'))), 'the encode');
+    await waitUntil(
+      () => encoders.some((pid) => /VmRSS:\s+1\d\d{4}/.test(readFileSync(`/proc/${pid}/status`, 'utf8'))),
+      'the encode starts',
+    );
     child.kill('SIGKILL');
     await child.ended;
-    expect(await studio.stored(file)).to.deep.include({ state: 'waiting', begun: 1 });
-    const running = startWorker(studio.worker, createMetrics('worker'));
+    expect(await fixture.stored(file)).to.deep.include({ state: 'waiting', begun: 1 });
+    const running = startWorker(fixture.worker, createMetrics('worker'));
     const finished = (): Promise<void> =>
-      until(async () => (await studio.stored(file))?.original === undefined, 'another worker to finish it');
-    await finished().catch(finished); // the lock's 5 s, two looks for stalled jobs, and the encode may be more than 10 s
-    await until(async () => (await studio.message(file))?.ob === undefined, 'its event');
+      waitUntil(async () => (await fixture.stored(file))?.original === undefined, 'another worker finishes the job');
+    await finished().catch(finished); // the 5 s of the lock, two checks for stalled jobs and the encode may take more than 10 s
+    await waitUntil(async () => (await fixture.message(file))?.outbox === undefined, 'its event is relayed');
     await running.close();
     await expectShown(file, 'image/webp');
     for (const pid of encoders) expect(() => process.kill(pid, 0), `process ${pid}`).to.throw('ESRCH');

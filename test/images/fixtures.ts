@@ -1,22 +1,27 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// These tests cover images: uploads, their conversion to WebP in a separate process, hostile files, and the pictures of accounts, servers and applications.
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 import type { ConvertedImage } from '../../lib/domain/files/image-conversion.ts';
 import type { ImageEncoder } from '../../workers/image-encoder.ts';
+import { makeFolder } from '../harness/folder.ts';
 
-/** A picture of two halves, red and blue, that is easy to tell when it was turned or its colours were lost. */
+/** A picture with a red left half and a blue right half, so that tests can detect rotation and lost colours. */
 export const picture = (width = 64, height = 48): Sharp =>
   sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
     { input: { create: { width: width / 2, height, channels: 3, background: 'blue' } }, left: width / 2, top: 0 },
   ]);
 
-/** A picture that costs time to encode: noise. */
+/** The picture as PNG and GIF, and a PNG that cannot be decoded. */
+export const [png, gif] = await Promise.all([picture().png().toBuffer(), picture().gif().toBuffer()]);
+export const brokenPng: Buffer = png.subarray(0, 60);
+
+/** A picture of noise, which is slow to encode. */
 export const noise = (width: number, height: number): Sharp =>
   sharp({ create: { width, height, channels: 3, background: 'gray', noise: { type: 'gaussian', mean: 128, sigma: 30 } } });
 
-/** A chunk of a PNG with its length and checksum. */
+/** Builds a PNG chunk with its length and checksum. */
 export function pngChunk(type: string, data: Buffer): Buffer {
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -25,7 +30,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
-/** A PNG that says it is so wide and high, `colour` 0 grey to 6 RGBA, with `chunks` before its data and so many zero bytes as its data, compressed. */
+/** Builds a PNG with this header (`colour` is the colour type, 0 grey to 6 RGBA), `chunks` before its data, and `zeros` zero bytes as its data, compressed. */
 export function pngOf(
   sides: { width: number; height: number; depth?: number; colour?: number; interlaced?: boolean },
   zeros: number,
@@ -42,21 +47,29 @@ export function pngOf(
   return Buffer.concat([mark, pngChunk('IHDR', header), ...chunks, pngChunk('IDAT', data), pngChunk('IEND', Buffer.alloc(0))]);
 }
 
-/** `acTL` of a PNG with so many frames. */
+/** A PNG of 6 KB with 50 megapixels, whose conversion takes at least a second and 250 MB. */
+export const costlyPng = (): Buffer => pngOf({ width: 7_071, height: 7_071, depth: 1, interlaced: true }, 6_300_000);
+
+/** Builds the `acTL` chunk of a PNG with this number of frames. */
 export function animationChunk(frames: number): Buffer {
   const data = Buffer.alloc(8);
   data.writeUInt32BE(frames);
   return pngChunk('acTL', data);
 }
 
-/** What an encoder made of an image: its outcome, and the WebP when there is one. */
+/** The result of an encoder, with the WebP if it made one. */
 export type Encoded = ConvertedImage & { webp?: Buffer };
 
-/** A folder of its own in which `encoder` is asked; `leftovers` tells the files that an encode left there. */
-export async function encodingWith(
-  encoder: ImageEncoder,
-): Promise<{ encode(image: Buffer): Promise<Encoded>; folder: string; close(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'parlance-test-'));
+/** An encoder that works on images in a new folder. */
+export interface Encoding {
+  encode(image: Buffer): Promise<Encoded>;
+  folder: string;
+  close(): Promise<void>;
+}
+
+/** Runs `encoder` on images in a new folder. */
+export async function encodingWith(encoder: ImageEncoder): Promise<Encoding> {
+  const { path: folder, close } = await makeFolder();
   let count = 0;
   return {
     folder,
@@ -71,16 +84,16 @@ export async function encodingWith(
     },
     close: async () => {
       await encoder.close();
-      await rm(folder, { recursive: true });
+      await close();
     },
   };
 }
 
-/** Three pictures one after another, 64 × 48: to be written in a format that can move. */
-export async function film(): Promise<Sharp> {
-  const still = (background: string): Promise<Buffer> =>
+/** An animation of three pictures of 64 × 48. */
+export async function animation(): Promise<Sharp> {
+  const frame = (background: string): Promise<Buffer> =>
     sharp({ create: { width: 64, height: 48, channels: 3, background } })
       .png()
       .toBuffer();
-  return sharp(await Promise.all(['red', 'green', 'blue'].map(still)), { join: { animated: true } });
+  return sharp(await Promise.all(['red', 'green', 'blue'].map(frame)), { join: { animated: true } });
 }

@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { createImageEncoder } from '../../workers/image-encoder.ts';
-import { animationChunk, type Encoded, encodingWith, film, picture, pngOf } from './fixtures.ts';
+import { use } from '../harness/use.ts';
+import { animation, animationChunk, type Encoded, encodingWith, gif, picture, pngOf } from './fixtures.ts';
 
-const secret = 'where the photograph was taken';
+const secret = 'the location of the photograph';
 const exif = {
   IFD0: { Copyright: secret, Make: 'a camera' },
   IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 3230/100', GPSLongitudeRef: 'W', GPSLongitude: '0/1 7/1 4366/100' },
 };
 
-/** The colour in the middle of the left, right, upper and lower part of an image, as red, green, blue and alpha. */
+/** The colours in the middle of the left, right, top and bottom half of an image, as red, green, blue and alpha. */
 async function coloursOf(image: Buffer): Promise<Record<'left' | 'right' | 'top' | 'bottom', number[]>> {
   const { data, info } = await sharp(image).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
   const at = (x: number, y: number): number[] => {
@@ -27,20 +28,17 @@ function expectColour(found: number[], wanted: number[] | undefined, within = 12
   expect(Math.max(...off), `${found.join(' ')} instead of ${wanted?.join(' ')}`).to.be.at.most(within);
 }
 
-describe('Images: conversion by format', function () {
-  let encoding: Awaited<ReturnType<typeof encodingWith>>;
-  before(async () => {
-    encoding = await encodingWith(createImageEncoder());
-  });
-  after(() => encoding.close());
+describe('images: conversion by format', () => {
+  const encoding = use(() => encodingWith(createImageEncoder()));
 
-  /** Expects that `image` became a WebP so wide and high, and what is said of it is so. */
+  /** Expects that `image` is converted to a WebP of this width and height without metadata, and that the result describes it. */
   async function expectWebp(image: Buffer, width: number, height: number): Promise<Buffer> {
-    const { webp = Buffer.alloc(0), ...said }: Encoded = await encoding.encode(image);
-    expect(said).to.deep.equal({ outcome: 'webp', size: webp.length, width, height });
-    const facts = await sharp(webp).metadata();
-    expect([facts.format, facts.width, facts.height, facts.pages ?? 1, facts.space]).to.deep.equal(['webp', width, height, 1, 'srgb']);
-    for (const field of ['exif', 'icc', 'xmp', 'iptc', 'orientation'] as const) expect(facts[field], field).to.equal(undefined);
+    const { webp = Buffer.alloc(0), ...result }: Encoded = await encoding.encode(image);
+    expect(result).to.deep.equal({ outcome: 'webp', size: webp.length, width, height });
+    const metadata = await sharp(webp).metadata();
+    expect(metadata).to.include({ format: 'webp', width, height, space: 'srgb' });
+    expect(metadata.pages ?? 1).to.equal(1);
+    for (const field of ['exif', 'icc', 'xmp', 'iptc', 'orientation'] as const) expect(metadata[field], field).to.equal(undefined);
     return webp;
   }
   async function expectKept(image: Buffer, format: string, width = 64, height = 48): Promise<void> {
@@ -48,13 +46,13 @@ describe('Images: conversion by format', function () {
   }
 
   for (const format of ['png', 'jpeg', 'webp', 'avif', 'tiff'] as const)
-    it(`${format} becomes WebP of the same sides and colours`, async () => {
+    it(`converts ${format} to WebP of the same size and colours`, async () => {
       const colours = await coloursOf(await expectWebp(await picture().toFormat(format).toBuffer(), 64, 48));
       expectColour(colours.left, red);
       expectColour(colours.right, blue);
     });
 
-  it('a JPEG lies as its EXIF says, and its EXIF is gone with the place it was taken at', async () => {
+  it('applies the EXIF orientation of a JPEG, and removes its EXIF data with the location', async () => {
     const jpeg = await picture().withExif(exif).withMetadata({ orientation: 6 }).withExifMerge(exif).jpeg().toBuffer();
     expect(jpeg.includes(secret)).to.equal(true);
     expect((await sharp(jpeg).metadata()).orientation).to.equal(6);
@@ -66,14 +64,14 @@ describe('Images: conversion by format', function () {
   });
 
   for (const orientation of [2, 3, 4, 5, 7, 8])
-    it(`orientation ${orientation} is applied`, async () => {
-      const turned = await picture().withMetadata({ orientation }).jpeg().toBuffer();
-      const colours = await coloursOf(await expectWebp(turned, orientation < 5 ? 64 : 48, orientation < 5 ? 48 : 64));
-      const shown = await coloursOf(await sharp(turned).autoOrient().png().toBuffer());
+    it(`applies orientation ${orientation}`, async () => {
+      const rotated = await picture().withMetadata({ orientation }).jpeg().toBuffer();
+      const colours = await coloursOf(await expectWebp(rotated, orientation < 5 ? 64 : 48, orientation < 5 ? 48 : 64));
+      const shown = await coloursOf(await sharp(rotated).autoOrient().png().toBuffer());
       for (const side of ['left', 'right', 'top', 'bottom'] as const) expectColour(colours[side], shown[side], 30);
     });
 
-  it('what PNG, WebP, AVIF and TIFF carry beside the picture is gone too', async () => {
+  it('removes the metadata of PNG, WebP, AVIF and TIFF', async () => {
     for (const format of ['png', 'webp', 'avif', 'tiff'] as const) {
       const image = await picture()
         .withExif(exif)
@@ -86,7 +84,7 @@ describe('Images: conversion by format', function () {
     }
   });
 
-  it('a transparent PNG stays transparent', async () => {
+  it('keeps the transparency of a PNG', async () => {
     const background = { r: 0, g: 255, b: 0, alpha: 0.5 };
     const png = await sharp({ create: { width: 32, height: 32, channels: 4, background } })
       .png()
@@ -94,7 +92,7 @@ describe('Images: conversion by format', function () {
     expectColour((await coloursOf(await expectWebp(png, 32, 32))).left, [0, 255, 0, 128]);
   });
 
-  it('a PNG of 16 bits keeps its colours, also those of a wide profile', async () => {
+  it('keeps the colours of a 16-bit PNG, also with a wide-gamut profile', async () => {
     const deep = await picture().toColourspace('rgb16').png().toBuffer();
     const wide = await picture().toColourspace('rgb16').withIccProfile('p3').png().toBuffer();
     for (const png of [deep, wide]) {
@@ -103,16 +101,16 @@ describe('Images: conversion by format', function () {
     }
   });
 
-  it('a JPEG with a profile is brought to sRGB', async () => {
+  it('converts a JPEG with a colour profile to sRGB', async () => {
     const wide = await picture().withIccProfile('p3').jpeg({ chromaSubsampling: '4:4:4', quality: 100 }).toBuffer();
-    const untold = await sharp(wide, { ignoreIcc: true }).png().toBuffer();
-    expectColour((await coloursOf(untold)).left, [234, 51, 35, 255]);
+    const withoutProfile = await sharp(wide, { ignoreIcc: true }).png().toBuffer();
+    expectColour((await coloursOf(withoutProfile)).left, [234, 51, 35, 255]);
     const colours = await coloursOf(await expectWebp(wide, 64, 48));
     expectColour(colours.left, red);
     expectColour(colours.right, blue);
   });
 
-  it('a JPEG of CMYK and a grey one are brought to sRGB', async () => {
+  it('converts CMYK and grey JPEGs to sRGB', async () => {
     const cmyk = await picture().toColourspace('cmyk').withIccProfile('cmyk').jpeg({ quality: 100 }).toBuffer();
     expect((await sharp(cmyk).metadata()).space).to.equal('cmyk');
     const [left = 0, , , alpha] = (await coloursOf(await expectWebp(cmyk, 64, 48))).left;
@@ -122,29 +120,29 @@ describe('Images: conversion by format', function () {
     expect([g, b]).to.deep.equal([r, r]);
   });
 
-  it('a GIF stays as it is, moving or not', async () => {
-    await expectKept(await picture().gif().toBuffer(), 'gif');
-    await expectKept(await (await film()).gif().toBuffer(), 'gif');
+  it('keeps a GIF unchanged, animated or not', async () => {
+    await expectKept(gif, 'gif');
+    await expectKept(await (await animation()).gif().toBuffer(), 'gif');
   });
 
-  it('a WebP that moves stays as it is', async () => expectKept(await (await film()).webp().toBuffer(), 'webp'));
+  it('keeps an animated WebP unchanged', async () => expectKept(await (await animation()).webp().toBuffer(), 'webp'));
 
-  it('a PNG that moves stays as it is; one frame, or a mark after the picture, does not count', async () => {
+  it('keeps an animated PNG unchanged, but converts one of a single frame or with acTL after its data', async () => {
     const sides = { width: 64, height: 48 };
     await expectKept(pngOf(sides, 65 * 48, animationChunk(2)), 'png');
     await expectWebp(pngOf(sides, 65 * 48, animationChunk(1)), 64, 48);
-    const late = pngOf(sides, 65 * 48);
-    await expectWebp(Buffer.concat([late.subarray(0, -12), animationChunk(2), late.subarray(-12)]), 64, 48);
+    const png = pngOf(sides, 65 * 48);
+    await expectWebp(Buffer.concat([png.subarray(0, -12), animationChunk(2), png.subarray(-12)]), 64, 48);
   });
 
-  it('an AVIF that is a sequence stays as it is', async () => {
+  it('keeps an AVIF sequence unchanged', async () => {
     const avif = await picture().avif().toBuffer();
     avif.write('avis', 8, 'latin1');
     await expectKept(avif, 'avif');
   });
 
-  it('a TIFF of several pages stays a plain file: one picture would lose the rest', async () => {
-    const pages = await (await film()).tiff().toBuffer();
+  it('does not convert a TIFF of several pages, because one picture would lose the others', async () => {
+    const pages = await (await animation()).tiff().toBuffer();
     expect(await encoding.encode(pages)).to.include({ outcome: 'plain', size: pages.length });
   });
 });

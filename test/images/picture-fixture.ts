@@ -2,19 +2,19 @@ import { expect } from 'chai';
 import type { Picture } from '../../lib/contract/shared.ts';
 import { fileDocs, onDisk } from '../files/fixture.ts';
 import type { Answer, TestApi } from '../harness/api.ts';
-import type { Caller } from '../harness/factories.ts';
+import type { Caller } from '../harness/requests.ts';
 
-/** Where a picture is shown: the path that it is put to, and the address that stands there now. */
-export interface Place {
+/** A picture of a resource: the path to upload it, a caller who may, and the URL that the resource has now. */
+export interface PictureTarget {
   path: string;
   as: Caller;
-  now: () => Promise<string | null | undefined>;
+  currentUrl: () => Promise<string | null | undefined>;
 }
 
-/** The answer to a picture: its address, or an error body. */
+/** The body of the response to an upload: the picture's URL, or an error. */
 export type Put = Picture & { code: string; missing?: string[] };
 
-/** Sends a picture as the raw body. */
+/** Uploads a picture as the raw body. */
 export async function put(
   url: string,
   path: string,
@@ -28,7 +28,7 @@ export async function put(
   return { status: response.status, headers: response.headers, body: (await response.json()) as Put };
 }
 
-/** Expects that what is stored is what is shown: one file for each of these addresses, its blob, and nothing else. */
+/** Expects that exactly the files of these URLs are stored, each with its blob. */
 export async function expectOnly(api: TestApi, urls: readonly (string | null | undefined)[]): Promise<void> {
   const docs = await fileDocs(api);
   const keys = [...new Set(urls.flatMap((url) => (url ? [new URL(url).pathname.split('/')[2] ?? ''] : [])))];

@@ -1,14 +1,13 @@
 import { expect } from 'chai';
-import sharp from 'sharp';
-import { imageSides, megapixelsOf } from '../../lib/base/image-sides.ts';
-import { picture } from './fixtures.ts';
+import { estimateMegapixels, readImageDimensions } from '../../lib/base/image-dimensions.ts';
+import { gif, picture, png } from './fixtures.ts';
 
-describe('the sides that the beginning of an image tells', () => {
-  const sides = { width: 64, height: 48 };
+describe('image size from the first bytes', () => {
+  const size = { width: 64, height: 48 };
   const profile = { icc: 'p3' };
   const files: [what: string, file: () => Promise<Buffer>][] = [
-    ['PNG', () => picture().png().toBuffer()],
-    ['JPEG', () => picture().jpeg().toBuffer()],
+    ['a PNG', async () => png],
+    ['a JPEG', () => picture().jpeg().toBuffer()],
     [
       'a progressive JPEG with EXIF and a colour profile',
       () =>
@@ -21,23 +20,21 @@ describe('the sides that the beginning of an image tells', () => {
     ['a lossy WebP', () => picture().webp().toBuffer()],
     ['a lossless WebP', () => picture().webp({ lossless: true }).toBuffer()],
     ['a WebP with a colour profile', () => picture().withMetadata(profile).webp().toBuffer()],
-    ['GIF', () => picture().gif().toBuffer()],
-    ['AVIF', () => picture().avif().toBuffer()],
+    ['a GIF', async () => gif],
+    ['an AVIF', () => picture().avif().toBuffer()],
   ];
   for (const [what, file] of files)
-    it(what, async () => {
+    it(`reads the size of ${what}`, async () => {
       const bytes = await file();
-      expect(imageSides(bytes)).to.deep.equal(sides);
-      for (let length = 0; length < 200; length++) imageSides(bytes.subarray(0, length)); // none throws
+      expect(readImageDimensions(bytes)).to.deep.equal(size);
+      for (let length = 0; length < 200; length++) readImageDimensions(bytes.subarray(0, length)); // none throws
     });
 
-  it('cost at least one megapixel, and the most that is converted when they are not told or too large', async () => {
-    const png = await sharp({ create: { width: 3_000, height: 1_001, channels: 3, background: 'red' } })
-      .png()
-      .toBuffer();
-    const huge = Buffer.from(png);
+  it('counts at least one megapixel, and the maximum for an unknown or larger size', async () => {
+    const large = await picture(3_000, 1_001).png().toBuffer();
+    const huge = Buffer.from(large);
     huge.writeUInt32BE(0xffffffff, 16);
     const tiff = await picture().tiff().toBuffer();
-    expect([await picture().png().toBuffer(), png, huge, tiff, png.subarray(0, 20)].map(megapixelsOf)).to.deep.equal([1, 4, 50, 50, 50]);
+    expect([png, large, huge, tiff, large.subarray(0, 20)].map(estimateMegapixels)).to.deep.equal([1, 4, 50, 50, 50]);
   });
 });

@@ -1,20 +1,14 @@
 import { expect } from 'chai';
-import { type Scene, startScene } from '../harness/scene.ts';
+import { expectError } from '../harness/expect-error.ts';
+import { startInteractionFixture } from '../harness/interaction-fixture.ts';
+import { use } from '../harness/use.ts';
 
-describe('Interaction: what is refused uses no answer up', () => {
-  let scene: Scene;
-  before(async () => {
-    scene = await startScene();
-  });
-  after(() => scene.close());
+describe('Interaction: refused requests change nothing', () => {
+  const fixture = use(startInteractionFixture);
 
-  const told = ({ status, body }: { status: number; body: Record<string, unknown> | undefined }) => [status, body?.code];
-  /** Runs `act` and expects that nothing of the interaction or the channel changed. */
-  const unchanged = async (id: string, act: () => Promise<unknown>): Promise<void> => {
-    const before = JSON.stringify([await scene.stored(id), await scene.messages()]);
-    await act();
-    expect(JSON.stringify([await scene.stored(id), await scene.messages()])).to.equal(before);
-  };
+  /** Sends a body and expects that it is refused as invalid and changes nothing. */
+  const expectInvalid = (route: 'callback' | 'followup', id: string, body: unknown): Promise<void> =>
+    fixture.expectNoChange(async () => expectError(await fixture.send(route, id, body), 400, 'invalid_request'));
 
   describe('bodies of a callback', () => {
     const bad: [about: string, body: unknown, status?: number][] = [
@@ -32,23 +26,22 @@ describe('Interaction: what is refused uses no answer up', () => {
       ['a list', []],
     ];
     for (const [about, body] of bad)
-      it(`400 invalid_request: ${about}`, async () => {
-        const id = await scene.use();
-        await unchanged(id, async () => expect(told(await scene.send('callback', id, body))).to.deep.equal([400, 'invalid_request']));
-        expect((await scene.send('callback', id, { type: 'message', content: 'good' })).status).to.equal(201);
+      it(`answers 400 invalid_request: ${about}`, async () => {
+        const id = await fixture.use();
+        await expectInvalid('callback', id, body);
+        expect((await fixture.send('callback', id, { type: 'message', content: 'good' })).status).to.equal(201);
       });
 
-    it('is answered already_answered only once it is well formed', async () => {
-      const id = await scene.use();
-      expect((await scene.send('callback', id, { type: 'defer' })).status).to.equal(204);
-      for (const [, body] of bad)
-        await unchanged(id, async () => expect(told(await scene.send('callback', id, body))).to.deep.equal([400, 'invalid_request']));
+    it('answers 400 instead of already_answered to a malformed body', async () => {
+      const id = await fixture.use();
+      expect((await fixture.send('callback', id, { type: 'defer' })).status).to.equal(204);
+      for (const [, body] of bad) await expectInvalid('callback', id, body);
     });
 
-    it('415 for another content type', async () => {
-      const id = await scene.use();
-      const answer = await scene.send('callback', id, 'type=message', { 'Content-Type': 'application/x-www-form-urlencoded' });
-      expect(told(answer)).to.deep.equal([415, 'unsupported_media_type']);
+    it('answers 415 to another content type', async () => {
+      const id = await fixture.use();
+      const answer = await fixture.send('callback', id, 'type=message', { 'Content-Type': 'application/x-www-form-urlencoded' });
+      expectError(answer, 415, 'unsupported_media_type');
     });
   });
 
@@ -61,43 +54,43 @@ describe('Interaction: what is refused uses no answer up', () => {
       ['ephemeral as text', { content: 'x', ephemeral: 'true' }],
     ];
     for (const [about, body] of bad)
-      it(`400 invalid_request: ${about}`, async () => {
-        const id = await scene.use();
-        await scene.send('callback', id, { type: 'defer' });
-        await unchanged(id, async () => expect(told(await scene.send('followup', id, body))).to.deep.equal([400, 'invalid_request']));
-        const { body: first } = await scene.send('followup', id, { content: 'good' });
-        expect((await scene.stored(id)).messageId).to.equal(first.id);
+      it(`answers 400 invalid_request: ${about}`, async () => {
+        const id = await fixture.use();
+        await fixture.send('callback', id, { type: 'defer' });
+        await expectInvalid('followup', id, body);
+        const { body: first } = await fixture.send('followup', id, { content: 'good' });
+        expect((await fixture.stored(id)).messageId).to.equal(first.id);
       });
   });
 
-  describe('the path is the credential', () => {
-    it('404 for every wrong pair, alike, and nothing is used up', async () => {
-      const [id, other] = [await scene.use(), await scene.use()];
-      const unknown = scene.world.serverId;
+  describe('the token in the path', () => {
+    it('answers the same 404 to every wrong pair of id and token, and changes nothing', async () => {
+      const [id, other] = [await fixture.use(), await fixture.use()];
+      const unknown = fixture.seeded.serverId;
       const pairs = [
         [id, 'x'],
-        [id, scene.tokenOf(other)],
-        [unknown, scene.tokenOf(id)],
-        [unknown, scene.tokenOf(unknown)],
-        ['x', scene.tokenOf('x')],
-        [id, `${scene.tokenOf(id)}a`],
+        [id, fixture.tokenOf(other)],
+        [unknown, fixture.tokenOf(id)],
+        [unknown, fixture.tokenOf(unknown)],
+        ['x', fixture.tokenOf('x')],
+        [id, `${fixture.tokenOf(id)}a`],
       ];
       const body = { type: 'message', content: 'x' };
       const bodies = new Set<string>();
       for (const pair of pairs)
         for (const route of ['callback', 'followup']) {
-          const answer = await scene.api.call('POST', `/api/interactions/${pair.join('/')}/${route}`, { body });
-          expect(told(answer)).to.deep.equal([404, 'not_found']);
+          const answer = await fixture.api.call('POST', `/api/interactions/${pair.join('/')}/${route}`, { body });
+          expectError(answer, 404, 'not_found');
           bodies.add(JSON.stringify({ ...answer.body, requestId: '' }));
         }
       expect(bodies.size).to.equal(1);
-      expect((await scene.stored(id)).state).to.equal('created');
+      expect((await fixture.stored(id)).state).to.equal('created');
     });
 
-    it('any Authorization header is ignored', async () => {
-      for (const as of ['Bot nonsense', scene.asPerson, 'x']) {
-        const id = await scene.use();
-        const answer = await scene.send('callback', id, { type: 'message', content: 'x' }, { Authorization: as });
+    it('is accepted with any Authorization header', async () => {
+      for (const as of ['Bot nonsense', fixture.asPerson, 'x']) {
+        const id = await fixture.use();
+        const answer = await fixture.send('callback', id, { type: 'message', content: 'x' }, { Authorization: as });
         expect(answer.status).to.equal(201);
       }
     });

@@ -1,250 +1,237 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
-import { relay } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
-import { Later } from '../../lib/store/queue/queue.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
-import { expireInteractionJob } from '../../workers/expire-interaction.ts';
 import { handlers as all } from '../../workers/handlers.ts';
+import { changeChannel } from '../harness/crosspost.ts';
+import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { entriesOf } from '../harness/log.ts';
-import { type Scene, startScene, until } from '../harness/scene.ts';
+import { use } from '../harness/use.ts';
 
 describe('Interaction: jobs', () => {
-  let scene: Scene;
-  beforeEach(async () => {
-    scene = await startScene();
-  });
-  afterEach(() => scene.close());
+  const fixture = use(startInteractionFixture, { each: true });
 
-  const deliver = (id: string): Promise<void> => relay(scene.worker, 'interaction', id);
-  const expire = (id: string): Promise<void> => expireInteractionJob(scene.worker, { interactionId: id });
-  const access = <T>(write: () => Promise<T>): Promise<T> =>
-    scene.api.platform.versions.changing({ servers: [scene.world.serverId] }, write);
-  /** Runs `job` again and expects the same database and stream. */
-  const sameAgain = async (job: () => Promise<void>): Promise<void> => {
-    const before = await scene.snapshot();
-    await job();
-    expect(await scene.snapshot()).to.equal(before);
-  };
+  const runRelay = (id: string): Promise<void> => relayEvents(fixture.worker, 'interaction', id);
+  const expire = (id: string): Promise<number | null> => expireUnanswered(fixture.worker, id);
+  const setOverwrites = (overwrites: object[]) =>
+    changeChannel(fixture.api.platform, fixture.seeded.serverId, fixture.channelId, { overwrites });
 
   describe('relay-interaction', () => {
-    it('hands the interaction to the bot, without its token; twice is once', async () => {
+    it('sends the interaction to the bot once, without its token', async () => {
       const options = [{ name: 'text', description: 'x' }];
-      await scene.register([{ name: 'hello', description: 'x', options }]);
-      const id = await scene.use({ body: { text: '$answer' } });
-      await deliver(id);
-      const owner = (await scene.api.platform.db.accounts.findOne({ _id: scene.world.ownerId }).lean()) ?? expect.fail();
+      await fixture.register([{ name: 'hello', description: 'x', options }]);
+      const id = await fixture.use({ body: { text: '$answer' } });
+      await runRelay(id);
+      const owner = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
       const { _id, username, displayName, avatarUrl } = owner;
-      expect(await scene.botEvents()).to.deep.equal([
+      expect(await fixture.botEvents()).to.deep.equal([
         {
           name: 'INTERACTION_CREATE',
           data: {
             type: 'command',
             id,
-            applicationId: scene.bot.applicationId,
-            channelId: scene.channelId,
-            serverId: scene.world.serverId,
+            applicationId: fixture.bot.applicationId,
+            channelId: fixture.channelId,
+            serverId: fixture.seeded.serverId,
             user: { id: _id, username, displayName, avatarUrl, roles: [] },
-            data: { id: scene.commands.hello, name: 'hello', options: [{ name: 'text', type: 'string', value: '$answer' }] },
+            data: { id: fixture.commands.hello, name: 'hello', options: [{ name: 'text', type: 'string', value: '$answer' }] },
           },
         },
       ]);
-      const stored = await scene.stored(id);
-      expect([stored.ob, stored.obAt]).to.deep.equal([undefined, undefined]);
-      await sameAgain(() => deliver(id));
-      expect(scene.personal).to.deep.equal([]);
+      const stored = await fixture.stored(id);
+      expect([stored.outbox, stored.outboxAt]).to.deep.equal([undefined, undefined]);
+      await fixture.expectNoChange(() => runRelay(id));
+      expect(fixture.personal).to.deep.equal([]);
     });
 
-    it('repeated before the events were taken off, it still delivers once', async () => {
-      const id = await scene.use();
-      const { ob, obAt } = await scene.stored(id);
-      await deliver(id);
-      await scene.api.platform.db.interactions.updateOne({ _id: id }, { $set: { ob, obAt } });
-      await deliver(id);
-      expect(await scene.botEvents()).to.have.length(1);
-      await sameAgain(() => deliver(id));
+    it('sends the interaction once when the job is repeated before the outbox was cleared', async () => {
+      const id = await fixture.use();
+      const { outbox, outboxAt } = await fixture.stored(id);
+      await runRelay(id);
+      await fixture.api.platform.db.interactions.updateOne({ _id: id }, { $set: { outbox, outboxAt } });
+      await runRelay(id);
+      expect(await fixture.botEvents()).to.have.length(1);
+      await fixture.expectNoChange(() => runRelay(id));
     });
 
-    it('two at once deliver once', async () => {
-      const id = await scene.use();
-      await Promise.all([deliver(id), deliver(id), deliver(id)]);
-      expect(await scene.botEvents()).to.have.length(1);
+    it('three jobs in parallel send the interaction once', async () => {
+      const id = await fixture.use();
+      await Promise.all([runRelay(id), runRelay(id), runRelay(id)]);
+      expect(await fixture.botEvents()).to.have.length(1);
     });
 
-    it('only the newest session gets it', async () => {
-      await scene.connect();
-      const id = await scene.use();
-      await deliver(id);
-      expect((await scene.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
-      const logged = await entriesOf(scene.worker.config, accountPlace(scene.bot.id));
+    it('sends the interaction only to the newest session', async () => {
+      await fixture.connect();
+      const id = await fixture.use();
+      await runRelay(id);
+      expect((await fixture.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
+      const logged = await entriesOf(fixture.worker.config, accountPlace(fixture.bot.id));
       expect(logged.map(({ head }) => head.onlySession)).to.deep.equal(['session-2']);
     });
 
-    it('a bot that went away, or is banned from the channel, is told nothing: it will expire', async () => {
-      const [gone, blind] = [await scene.use(), await scene.use()];
-      const hide = [{ id: scene.bot.id, allow: 0, deny: 1 }];
-      await access(() => scene.api.platform.db.channels.updateOne({ _id: scene.channelId }, { $set: { overwrites: hide } }));
-      await deliver(blind);
-      expect(await scene.botEvents()).to.deep.equal([]);
-      await access(() => scene.api.platform.db.channels.updateOne({ _id: scene.channelId }, { $set: { overwrites: [] } }));
-      await scene.disconnect();
-      await deliver(gone);
-      for (const id of [gone, blind]) {
-        const { state, ob, obAt } = await scene.stored(id);
-        expect([state, ob, obAt]).to.deep.equal(['created', undefined, undefined]);
-        await sameAgain(() => deliver(id));
+    it('sends nothing to a bot that has disconnected or cannot view the channel', async () => {
+      const [gone, hidden] = [await fixture.use(), await fixture.use()];
+      await setOverwrites([{ id: fixture.bot.id, allow: 0, deny: 1 }]);
+      await runRelay(hidden);
+      expect(await fixture.botEvents()).to.deep.equal([]);
+      await setOverwrites([]);
+      await fixture.disconnect();
+      await runRelay(gone);
+      for (const id of [gone, hidden]) {
+        const { state, outbox, outboxAt } = await fixture.stored(id);
+        expect([state, outbox, outboxAt]).to.deep.equal(['created', undefined, undefined]);
+        await fixture.expectNoChange(() => runRelay(id));
       }
     });
 
-    it('past its time the bot is not told, the person is: expired', async () => {
-      const id = await scene.use();
-      await scene.age(id, 3_000);
-      await deliver(id);
-      expect(await scene.botEvents()).to.deep.equal([]);
-      await until(() => scene.personal.length > 0, 'INTERACTION_UPDATE');
-      expect(scene.personal).to.deep.equal([{ name: 'INTERACTION_UPDATE', data: { id, channelId: scene.channelId, state: 'expired' } }]);
-      await sameAgain(() => deliver(id));
+    it('after the 3 seconds it sends `expired` to the person and nothing to the bot', async () => {
+      const id = await fixture.use();
+      await fixture.age(id, 3_000);
+      await runRelay(id);
+      expect(await fixture.botEvents()).to.deep.equal([]);
+      await waitUntil(() => fixture.personal.length > 0, 'INTERACTION_UPDATE');
+      expect(fixture.personal).to.deep.equal([
+        { name: 'INTERACTION_UPDATE', data: { id, channelId: fixture.channelId, state: 'expired' } },
+      ]);
+      await fixture.expectNoChange(() => runRelay(id));
     });
 
-    it('the person, and not the bot, hears of each state', async () => {
-      const id = await scene.use();
-      await deliver(id);
-      await scene.send('callback', id, { type: 'defer' });
-      await deliver(id);
-      await scene.send('followup', id, { content: 'x' });
-      await deliver(id);
-      await deliver(id);
-      await until(() => scene.personal.length === 2, 'both states');
-      expect(scene.personal.map(({ data }) => data.state)).to.deep.equal(['deferred', 'answered']);
-      expect((await scene.botEvents()).map(({ name }) => name)).to.deep.equal(['INTERACTION_CREATE']);
+    it('sends each state to the person, not to the bot', async () => {
+      const id = await fixture.use();
+      await runRelay(id);
+      await fixture.send('callback', id, { type: 'defer' });
+      await runRelay(id);
+      await fixture.send('followup', id, { content: 'x' });
+      await runRelay(id);
+      await runRelay(id);
+      await waitUntil(() => fixture.personal.length === 2, 'both states');
+      expect(fixture.personal.map(({ data }) => data.state)).to.deep.equal(['deferred', 'answered']);
+      expect((await fixture.botEvents()).map(({ name }) => name)).to.deep.equal(['INTERACTION_CREATE']);
     });
 
-    it('an unknown interaction is skipped', () => deliver(scene.world.serverId));
+    it('skips an unknown interaction', () => runRelay(fixture.seeded.serverId));
   });
 
   describe('expire-interaction', () => {
-    it('ends an unanswered interaction; twice is once', async () => {
-      const id = await scene.use();
-      await scene.age(id, 3_000);
+    it('expires an unanswered interaction; a repeat changes nothing', async () => {
+      const id = await fixture.use();
+      await fixture.age(id, 3_000);
       await expire(id);
-      expect((await scene.stored(id)).state).to.equal('expired');
-      await sameAgain(() => expire(id));
+      expect((await fixture.stored(id)).state).to.equal('expired');
+      await fixture.expectNoChange(() => expire(id));
     });
 
-    it('fired early it asks to come again when the time is over', async () => {
-      const id = await scene.use();
-      await scene.age(id, -10_000);
-      const fault = await expire(id).then(
-        () => null,
-        (error: unknown) => error,
-      );
-      if (!(fault instanceof Later)) throw new Error(`not Later but ${String(fault)}`);
-      expect(fault.ms).to.be.within(3_000, 13_000);
-      expect((await scene.stored(id)).state).to.equal('created');
+    it('asks to be run again when it runs before the 3 seconds are over', async () => {
+      const id = await fixture.use();
+      await fixture.age(id, -10_000);
+      expect(await expire(id)).to.be.within(3_000, 13_000);
+      expect((await fixture.stored(id)).state).to.equal('created');
     });
 
-    it('leaves answered, deferred and unknown ones alone', async () => {
+    it('ignores answered, deferred and unknown interactions', async () => {
       for (const body of [{ type: 'defer' }, { type: 'message', content: 'x' }]) {
-        const id = await scene.use();
-        await scene.send('callback', id, body);
-        await scene.age(id, 4_000);
-        await sameAgain(() => expire(id));
+        const id = await fixture.use();
+        await fixture.send('callback', id, body);
+        await fixture.age(id, 4_000);
+        await fixture.expectNoChange(() => expire(id));
       }
-      await expire(scene.world.serverId);
+      await expire(fixture.seeded.serverId);
     });
   });
 
   describe('in running queues', () => {
-    it('an expire job is waited for to the millisecond, also when nothing else comes', async () => {
-      const { REDIS_URL, REDIS_PREFIX } = scene.worker.config;
-      // By hand: the client fails when a monitored command comes before the answer, as on a busy Redis.
+    it('the queue waits for an expire job in milliseconds, not in whole seconds', async () => {
+      const { REDIS_URL, REDIS_PREFIX } = fixture.worker.config;
+      // Uses a plain socket: on a busy Redis the client fails when a monitored command comes before the reply.
       const { port, password } = new URL(REDIS_URL);
       const monitor = connect(Number(port));
       const lines: string[] = [];
       createInterface(monitor).on('line', (line) => lines.push(line));
       monitor.write(`AUTH ${password || 'none'}\r\nMONITOR\r\n`);
-      await until(() => lines.length >= 2, 'both answers');
+      await waitUntil(() => lines.length >= 2, 'both replies');
       const ran: string[] = [];
       const handlers = {
         ...all,
         'expire-interaction': async (_worker: unknown, { interactionId: id }: { interactionId: string }) => void ran.push(id),
       };
-      const consumers = scene.worker.consume(handlers, () => undefined);
+      const consumers = fixture.worker.startConsumers(handlers, () => undefined);
       try {
-        const ids = Array.from({ length: 3 }, () => scene.worker.ids.next());
-        for (const interactionId of ids) await scene.worker.enqueue('expire-interaction', { interactionId });
-        await until(() => ran.length === ids.length, 'the jobs');
+        const ids = Array.from({ length: 3 }, () => fixture.worker.ids.next());
+        for (const interactionId of ids) await fixture.worker.enqueue('expire-interaction', { interactionId });
+        await waitUntil(() => ran.length === ids.length, 'the jobs');
       } finally {
         await consumers.close();
         monitor.destroy();
       }
-      // For a Redis of unknown version it would wait for whole seconds, and the job be late by up to one of the half that is promised.
+      // For a Redis of unknown version the queue would wait for whole seconds, and a job could be up to a second late.
       const wait = new RegExp(`"bzpopmin" "{${REDIS_PREFIX}-queue-interactions}:interactions:[^"]*" "([^"]*)"`, 'i');
       const waits = lines.flatMap((line) => wait.exec(line)?.[1] ?? []).map(Number);
       expect(waits.filter((seconds) => !Number.isInteger(seconds))).not.to.deep.equal([]);
     });
 
-    it('a use is refused while 250 wait for a worker, and nothing is stored; then it is taken again', async () => {
-      await scene.use();
-      const waiting = Array.from({ length: 249 }, () => ({ interactionId: scene.worker.ids.next() }));
-      await Promise.all(waiting.map((data) => scene.worker.enqueue('relay-interaction', data)));
-      const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
-      const invoke = () => scene.api.call('POST', path, { as: scene.asPerson, body: {} });
+    it('refuses a use while 250 jobs wait, and stores nothing; accepts uses again when the workers catch up', async () => {
+      await fixture.use();
+      const waiting = Array.from({ length: 249 }, () => ({ interactionId: fixture.worker.ids.next() }));
+      await Promise.all(waiting.map((data) => fixture.worker.enqueue('relay-interaction', data)));
+      const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
+      const invoke = () => fixture.api.call('POST', path, { as: fixture.asPerson, body: {} });
       const { status, body } = await invoke();
       expect([status, body.code, body.retryAfter]).to.deep.equal([503, 'unavailable', 1]);
-      expect(await scene.api.platform.db.interactions.countDocuments()).to.equal(1);
-      const consumers = scene.worker.consume(all, () => undefined);
+      expect(await fixture.api.platform.db.interactions.countDocuments()).to.equal(1);
+      const consumers = fixture.worker.startConsumers(all, () => undefined);
       try {
-        await until(async () => (await scene.api.platform.waiting('interactions')) === 0, 'the workers');
+        await waitUntil(async () => (await fixture.api.platform.countWaiting('interactions')) === 0, 'the workers');
         expect((await invoke()).status).to.equal(202);
       } finally {
         await consumers.close();
       }
     });
 
-    it('one that fires early delays itself, and the person is told once', async () => {
+    it('a job that runs early is delayed, and the person receives `expired` once', async () => {
       const failed: string[] = [];
       const handlers = { ...all, 'relay-channel': async () => undefined };
-      const consumers = scene.worker.consume(handlers, (job, outcome) => void (outcome === 'failed' && failed.push(job)));
+      const consumers = fixture.worker.startConsumers(handlers, (job, outcome) => void (outcome === 'failed' && failed.push(job)));
       try {
-        const id = await scene.use();
-        await scene.age(id, -700);
-        await until(() => scene.personal.length > 0, 'INTERACTION_UPDATE');
-        const { state, createdAt } = await scene.stored(id);
+        const id = await fixture.use();
+        await fixture.age(id, -700);
+        await waitUntil(() => fixture.personal.length > 0, 'INTERACTION_UPDATE');
+        const { state, createdAt } = await fixture.stored(id);
         expect(state).to.equal('expired');
         expect(Date.now() - createdAt.getTime()).to.be.greaterThan(2_900);
-        expect((await scene.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
+        expect((await fixture.botEvents()).map(({ data }) => data.id)).to.deep.equal([id]);
         expect(failed).to.deep.equal([]);
       } finally {
         await consumers.close();
       }
-      expect(scene.personal).to.have.length(1);
+      expect(fixture.personal).to.have.length(1);
     });
   });
 
   describe('sweep', () => {
-    it('leaves what is young to the jobs', async () => {
-      await scene.use();
-      await sameAgain(() => sweepInteractions(scene.worker));
+    it('leaves recent interactions to the jobs', async () => {
+      await fixture.use();
+      await fixture.expectNoChange(() => sweepInteractions(fixture.worker));
     });
 
-    it('delivers what is owed for more than 2 s, and ends what got no answer', async () => {
-      const [owing, unanswered, answered] = [await scene.use(), await scene.use(), await scene.use()];
-      await scene.send('callback', answered, { type: 'message', content: 'x' });
-      await scene.age(owing, 2_000, 'obAt');
-      await scene.age(answered, 2_000, 'obAt');
-      await deliver(unanswered);
-      await scene.age(unanswered, 3_000);
-      await sweepInteractions(scene.worker);
-      expect((await scene.botEvents()).map(({ data }) => data.id)).to.deep.equal([unanswered, owing]);
-      await until(() => scene.personal.length === 2, 'both states');
-      expect(scene.personal.map(({ data }) => [data.id, data.state])).to.have.deep.members([
+    it('relays events that are pending for more than 2 s, and expires unanswered interactions', async () => {
+      const [pending, unanswered, answered] = [await fixture.use(), await fixture.use(), await fixture.use()];
+      await fixture.send('callback', answered, { type: 'message', content: 'x' });
+      await fixture.age(pending, 2_000, 'outboxAt');
+      await fixture.age(answered, 2_000, 'outboxAt');
+      await runRelay(unanswered);
+      await fixture.age(unanswered, 3_000);
+      await sweepInteractions(fixture.worker);
+      expect((await fixture.botEvents()).map(({ data }) => data.id)).to.deep.equal([unanswered, pending]);
+      await waitUntil(() => fixture.personal.length === 2, 'both states');
+      expect(fixture.personal.map(({ data }) => [data.id, data.state])).to.have.deep.members([
         [unanswered, 'expired'],
         [answered, 'answered'],
       ]);
-      for (const id of [owing, unanswered, answered]) expect((await scene.stored(id)).ob).to.equal(undefined);
-      await sameAgain(() => sweepInteractions(scene.worker));
+      for (const id of [pending, unanswered, answered]) expect((await fixture.stored(id)).outbox).to.equal(undefined);
+      await fixture.expectNoChange(() => sweepInteractions(fixture.worker));
     });
   });
 });

@@ -1,50 +1,50 @@
 import { expect } from 'chai';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
-import { type Scene, startScene, until } from '../harness/scene.ts';
+import { type InteractionFixture, startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
-describe('Interaction: Redis away', () => {
-  let scene: Scene;
+describe('Interaction: Redis unavailable', () => {
+  let fixture: InteractionFixture;
   let redis: TcpProxy;
 
   before(async () => {
     redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
-    scene = await startScene({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
+    fixture = await startInteractionFixture({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
   });
   after(async () => {
-    await scene.close();
+    await fixture.close();
     await redis.close();
   });
 
-  it('using a command is 503 and makes nothing; callbacks and follow-ups work, and are told later', async () => {
-    const ids = [await scene.use(), await scene.use()] as const;
+  it('refuses the use of a command with 503; accepts callbacks and follow-ups and relays them later', async () => {
+    const ids = [await fixture.use(), await fixture.use()] as const;
     redis.cut();
-    await until(() => !scene.api.platform.redisUp() && !scene.worker.redisUp(), 'the loss of Redis');
-    const before = await scene.api.platform.db.interactions.countDocuments();
-    const path = `/api/channels/${scene.channelId}/commands/${scene.commands.hello}/invoke`;
-    const refused = await scene.api.call('POST', path, { as: scene.asPerson, body: {} });
+    await waitUntil(() => !fixture.api.platform.isRedisUp() && !fixture.worker.isRedisUp(), 'the loss of Redis');
+    const before = await fixture.api.platform.db.interactions.countDocuments();
+    const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
+    const refused = await fixture.api.call('POST', path, { as: fixture.asPerson, body: {} });
     expect([refused.status, refused.body.code]).to.deep.equal([503, 'unavailable']);
     expect(refused.headers.get('Retry-After')).to.equal('1');
-    expect(await scene.api.platform.db.interactions.countDocuments()).to.equal(before);
+    expect(await fixture.api.platform.db.interactions.countDocuments()).to.equal(before);
 
-    expect((await scene.send('callback', ids[0], { type: 'message', content: 'x' })).status).to.equal(201);
-    expect((await scene.send('callback', ids[1], { type: 'defer' })).status).to.equal(204);
-    for (const id of ids) expect((await scene.send('followup', id, { content: 'y' })).status).to.equal(201);
-    for (const id of ids) await scene.age(id, 2_000, 'obAt');
-    const failed = await sweepInteractions(scene.worker).then(
+    expect((await fixture.send('callback', ids[0], { type: 'message', content: 'x' })).status).to.equal(201);
+    expect((await fixture.send('callback', ids[1], { type: 'defer' })).status).to.equal(204);
+    for (const id of ids) expect((await fixture.send('followup', id, { content: 'y' })).status).to.equal(201);
+    for (const id of ids) await fixture.age(id, 2_000, 'outboxAt');
+    const failed = await sweepInteractions(fixture.worker).then(
       () => false,
       () => true,
     );
     expect(failed).to.equal(true);
-    for (const id of ids) expect((await scene.stored(id)).ob?.length).to.be.greaterThan(0);
+    for (const id of ids) expect((await fixture.stored(id)).outbox?.length).to.be.greaterThan(0);
 
     redis.mend();
-    await until(() => scene.api.platform.redisUp() && scene.worker.redisUp() && scene.gateway.redisUp(), 'Redis');
-    await until(async () => {
-      await sweepInteractions(scene.worker).catch(() => undefined);
-      return (await Promise.all(ids.map((id) => scene.stored(id)))).every(({ ob }) => ob === undefined);
+    await waitUntil(() => fixture.api.platform.isRedisUp() && fixture.worker.isRedisUp() && fixture.gateway.isRedisUp(), 'Redis');
+    await waitUntil(async () => {
+      await sweepInteractions(fixture.worker).catch(() => undefined);
+      return (await Promise.all(ids.map((id) => fixture.stored(id)))).every(({ outbox }) => outbox === undefined);
     }, 'the sweep');
-    expect(await scene.messages()).to.have.length(3);
+    expect(await fixture.messages()).to.have.length(3);
   });
 });

@@ -1,45 +1,45 @@
 import type { Step } from './state-steps.ts';
 
 /*
- * What an interaction does, as docs/behavior/interactions.md#states describes it, independent of the code. It has no database, no jobs and no delays: after
- * 3 seconds an unanswered interaction is expired, whoever finds out and when.
+ * A model of the states of an interaction as docs/behavior/interactions.md#states describes them, independent of the code. It has no database, no jobs and
+ * no delays: an unanswered interaction expires after exactly 3 seconds.
  */
 
 const windowMs = { '3 s': 3_000, '15 min': 15 * 60_000 };
-/** How close to the end of a window it gets, in `edgeMs`. */
+/** The distance that a `pass` step keeps from the end of a window, in units of `edgeMs`. */
 const edges = { '3 s': 1, '15 min': 5 };
-/** A sweep delivers what has been pending for more than this, without a job (docs/guarantees.md#sweeps). */
-const sweptMs = 2_000;
+/** The sweep relays events that are pending for longer than this, without a job (docs/guarantees.md#sweeps). */
+const sweepAfterMs = 2_000;
 
-/** A message of the interaction in the channel. `by` is the name of the step that posted it, `content` that of the step that wrote it last. */
+/** A message of the interaction in the channel. `by` names the step that posted it, `content` the step that wrote it last. */
 export interface Posted {
   by: string;
   content: string;
   edited: boolean;
 }
 
-/** An interaction as all that is promised about it. */
+/** Everything that is promised about an interaction. */
 export interface Model {
   state: 'created' | 'answered' | 'deferred' | 'expired';
-  /** How close to the end of the 3 seconds it gets. At 100: 2.9 s are accepted and 3.1 s refused (docs/guarantees.md#p6-one-answer). */
+  /** How close `pass` steps get to the end of the 3 seconds. With 100, 2.9 s are accepted and 3.1 s refused (docs/guarantees.md#p6-one-answer). */
   edgeMs: number;
-  /** Since it was created. */
+  /** The time since it was created. */
   ageMs: number;
-  /** Since the answer or the defer; null before. */
+  /** The time since the answer or the defer; null before that. */
   openMs: number | null;
   /** Whether the defer was ephemeral. */
-  hides: boolean;
-  /** The step whose message is the first answer; null while there is none and when it was ephemeral. */
+  deferIsEphemeral: boolean;
+  /** The step whose message is the first answer. Null while there is none and when it was ephemeral. */
   original: string | null;
-  /** What stands in the channel, oldest first. */
+  /** The messages in the channel, oldest first. */
   posted: Posted[];
-  /** What the person, and nobody else, has heard or will: each state once, and ephemeral messages. */
-  heard: string[];
-  /** Whether the bot was handed the interaction: not yet; once; never, as it was too late; or perhaps, as a sweep may have come by. */
+  /** What the person, and nobody else, receives: each state once, and ephemeral messages. */
+  received: string[];
+  /** Whether the bot received the interaction: not yet, once, never (it was too late), or perhaps (a sweep may have run). */
   bot: 'not yet' | 'once' | 'never' | 'perhaps';
 }
 
-/** What a step is answered. Jobs answer nothing but `again`: the expire job has come too early. */
+/** The response to a step. Jobs only respond with `again`: the expire job has run too early. */
 export interface Reply {
   status?: number;
   code?: string;
@@ -48,16 +48,16 @@ export interface Reply {
   again?: boolean;
 }
 
-/** An interaction that was just created. */
+/** Returns the model of an interaction that was just created. */
 export const created = (edgeMs: number): Model => ({
   state: 'created',
   edgeMs,
   ageMs: 0,
   openMs: null,
-  hides: false,
+  deferIsEphemeral: false,
   original: null,
   posted: [],
-  heard: [],
+  received: [],
   bot: 'not yet',
 });
 
@@ -69,34 +69,34 @@ const refused = {
   expired: { status: 410, code: 'interaction_expired' },
 };
 
-/** How long until time by itself changes anything, in milliseconds. */
+/** Returns how long it takes until time alone changes the state, in milliseconds. */
 export function leftMs({ state, ageMs, openMs, bot }: Model): number {
-  if (state === 'created') return (bot === 'not yet' ? sweptMs : windowMs['3 s']) - ageMs;
+  if (state === 'created') return (bot === 'not yet' ? sweepAfterMs : windowMs['3 s']) - ageMs;
   return openMs !== null && openMs < windowMs['15 min'] ? windowMs['15 min'] - openMs : Number.POSITIVE_INFINITY;
 }
 
-/** Whether follow-ups and changes of the first answer are over: they have 15 minutes from the answer or the defer. */
+/** Whether follow-ups and edits of the first answer are refused: 15 minutes after the answer or the defer. */
 const isOver = ({ state, openMs }: Model): boolean => state === 'expired' || (openMs !== null && openMs >= windowMs['15 min']);
 
-function enter(model: Model, state: 'answered' | 'deferred' | 'expired'): void {
+function setState(model: Model, state: 'answered' | 'deferred' | 'expired'): void {
   model.state = state;
-  model.heard.push(state);
+  model.received.push(state);
 }
 
-/** A message, to the channel or to the person only. */
-function show(model: Model, by: string, hidden: boolean): Reply {
+/** Sends a message to the channel, or only to the person. */
+function sendMessage(model: Model, by: string, hidden: boolean): Reply {
   const message = { by, content: by, edited: false };
-  if (hidden) model.heard.push(`${by}, hidden`);
+  if (hidden) model.received.push(`${by}, hidden`);
   else model.posted.push(message);
   return { status: 201, shown: { ...message, hidden } };
 }
 
-/** The first real answer. */
+/** Applies the first answer. */
 function answer(model: Model, by: string, hidden: boolean): Reply {
-  const reply = show(model, by, hidden);
+  const reply = sendMessage(model, by, hidden);
   model.original = hidden ? null : by;
   model.openMs ??= 0;
-  enter(model, 'answered');
+  setState(model, 'answered');
   return reply;
 }
 
@@ -105,18 +105,20 @@ function callback(model: Model, step: Step & { act: 'callback' | 'endpoint' }, b
   if (model.state !== 'created') return refused.alreadyAnswered;
   if (step.type === 'message') return answer(model, by, step.ephemeral === true);
   model.openMs = 0;
-  model.hides = step.ephemeral === true;
-  enter(model, 'deferred');
+  model.deferIsEphemeral = step.ephemeral === true;
+  setState(model, 'deferred');
   return { status: 204 };
 }
 
 function followUp(model: Model, step: Step & { act: 'follow-up' }, by: string): Reply {
   if (model.state === 'created') return refused.notAnswered;
   if (isOver(model)) return refused.expired;
-  return model.state === 'deferred' ? answer(model, by, step.ephemeral ?? model.hides) : show(model, by, step.ephemeral === true);
+  return model.state === 'deferred'
+    ? answer(model, by, step.ephemeral ?? model.deferIsEphemeral)
+    : sendMessage(model, by, step.ephemeral === true);
 }
 
-/** A change of the first answer. */
+/** Edits or deletes the first answer. */
 function change(model: Model, to: 'content' | 'same' | 'nothing' | 'gone', by: string): Reply {
   if (model.state === 'created') return refused.notAnswered;
   if (isOver(model)) return refused.expired;
@@ -132,22 +134,22 @@ function change(model: Model, to: 'content' | 'same' | 'nothing' | 'gone', by: s
   return { status: 200, shown: { ...message, hidden: false } };
 }
 
-/** The bot is handed an interaction that it can still answer, once. */
-function deliver(model: Model): void {
+/** The bot receives an interaction once, if it can still answer it. */
+function relay(model: Model): void {
   if (model.bot === 'not yet') model.bot = model.state === 'created' ? 'once' : 'never';
   else if (model.bot === 'perhaps' && model.state === 'created') model.bot = 'once';
 }
 
 function pass(model: Model, step: Step & { act: 'pass' }): void {
   const margin = edges[step.end] * model.edgeMs;
-  const at = windowMs[step.end] + (step.until === 'before' ? -margin : margin);
+  const at = windowMs[step.end] + (step.moment === 'before' ? -margin : margin);
   const ms = Math.max(0, at - (step.end === '3 s' ? model.ageMs : (model.openMs ?? model.ageMs)));
   model.ageMs += ms;
   if (model.openMs !== null) model.openMs += ms;
   if (model.state !== 'created') return;
-  if (model.ageMs >= windowMs['3 s']) enter(model, 'expired');
-  // Another lane's sweep takes what is owed for so long, too.
-  else if (model.ageMs > sweptMs && model.bot === 'not yet') model.bot = 'perhaps';
+  if (model.ageMs >= windowMs['3 s']) setState(model, 'expired');
+  // The sweep of another lane may relay events that are pending for so long.
+  else if (model.ageMs > sweepAfterMs && model.bot === 'not yet') model.bot = 'perhaps';
 }
 
 function replyTo(model: Model, step: Step, by: string): Reply {
@@ -169,8 +171,8 @@ function replyTo(model: Model, step: Step, by: string): Reply {
       return refused.notFound;
     case 'expire':
       return { again: model.state === 'created' };
-    case 'deliver':
-      deliver(model);
+    case 'relay':
+      relay(model);
       return {};
     case 'sweep':
       return {};
@@ -182,7 +184,7 @@ function replyTo(model: Model, step: Step, by: string): Reply {
   }
 }
 
-/** What a step, named `by`, is answered, and the interaction after it. */
+/** Returns the response to the step named `by`, and the interaction after it. */
 export function take(before: Model, step: Step, by: string): { after: Model; reply: Reply } {
   const after = structuredClone(before);
   return { after, reply: replyTo(after, step, by) };

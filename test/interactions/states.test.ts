@@ -1,166 +1,159 @@
 import { expect } from 'chai';
 import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
-import { type Scene, startScene } from '../harness/scene.ts';
+import type { Answer } from '../harness/api.ts';
+import { expectError } from '../harness/expect-error.ts';
+import { startInteractionFixture } from '../harness/interaction-fixture.ts';
+import { use } from '../harness/use.ts';
 
 const minutes = 60_000;
 
 describe('Interaction: states and transitions', () => {
-  let scene: Scene;
-  before(async () => {
-    scene = await startScene();
-  });
-  after(() => scene.close());
+  const fixture = use(startInteractionFixture);
 
-  const told = ({ status, body }: { status: number; body: Record<string, unknown> | undefined }) => [status, body?.code];
   const answered = async (): Promise<string> => {
-    const id = await scene.use();
-    expect((await scene.send('callback', id, { type: 'message', content: 'answer' })).status).to.equal(201);
+    const id = await fixture.use();
+    expect((await fixture.send('callback', id, { type: 'message', content: 'answer' })).status).to.equal(201);
     return id;
   };
   const deferred = async (body: object = {}): Promise<string> => {
-    const id = await scene.use();
-    expect((await scene.send('callback', id, { type: 'defer', ...body })).status).to.equal(204);
+    const id = await fixture.use();
+    expect((await fixture.send('callback', id, { type: 'defer', ...body })).status).to.equal(204);
     return id;
   };
   const expired = async (): Promise<string> => {
-    const id = await scene.use();
-    await scene.age(id, 3_000);
-    expect(told(await scene.send('callback', id, { type: 'defer' }))).to.deep.equal([410, 'interaction_expired']);
+    const id = await fixture.use();
+    await fixture.age(id, 3_000);
+    expectError(await fixture.send('callback', id, { type: 'defer' }), 410, 'interaction_expired');
     return id;
   };
-  /** Runs `act` and expects that nothing of the interaction or the channel changed. */
-  const unchanged = async (id: string, act: () => Promise<unknown>): Promise<void> => {
-    const before = JSON.stringify([await scene.stored(id), await scene.messages()]);
-    await act();
-    expect(JSON.stringify([await scene.stored(id), await scene.messages()])).to.equal(before);
-  };
+  /** Expects that a request is refused with this status and code, and that it changes nothing. */
+  const expectRefused = (request: () => Promise<Answer>, status: number, code: string): Promise<void> =>
+    fixture.expectNoChange(async () => expectError(await request(), status, code));
 
-  /** Neither jobs nor a look at it end an interaction that was answered or deferred, however late. */
-  const neverExpires = async (open: () => Promise<string>): Promise<void> => {
+  /** Expects that neither jobs nor a read expire an answered or deferred interaction, however late. */
+  const expectNeverExpires = async (open: () => Promise<string>): Promise<void> => {
     const id = await open();
-    const { state } = await scene.stored(id);
+    const { state } = await fixture.stored(id);
     for (const ms of [4_000, 16 * minutes]) {
-      await scene.age(id, ms);
-      await scene.age(id, ms, 'openedAt');
-      await unchanged(id, async () => {
-        expect(await expireUnanswered(scene.worker, id)).to.equal(null);
+      await fixture.age(id, ms);
+      await fixture.age(id, ms, 'openedAt');
+      await fixture.expectNoChange(async () => {
+        expect(await expireUnanswered(fixture.worker, id)).to.equal(null);
         expect((await view(id)).state).to.equal(state);
       });
-      await sweepInteractions(scene.worker);
-      expect((await scene.stored(id)).state).to.equal(state);
+      await sweepInteractions(fixture.worker);
+      expect((await fixture.stored(id)).state).to.equal(state);
     }
   };
   const view = async (id: string): Promise<Record<string, unknown>> =>
-    (await scene.api.call('GET', `/api/interactions/${id}`, { as: scene.asPerson })).body;
+    (await fixture.api.call('GET', `/api/interactions/${id}`, { as: fixture.asPerson })).body;
 
   describe('created', () => {
-    it('callback message → answered: the message stands with the line that names the command', async () => {
-      const id = await scene.use();
-      const { status, body } = await scene.send('callback', id, { type: 'message', content: 'hi <@1>' });
+    it('callback message → answered: the message is posted with the line that names the command', async () => {
+      const id = await fixture.use();
+      const { status, body } = await fixture.send('callback', id, { type: 'message', content: 'hi <@1>' });
       expect(status).to.equal(201);
-      const author = (await scene.api.platform.db.accounts.findOne({ _id: scene.world.ownerId }).lean()) ?? expect.fail();
+      const author = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
       const { username, displayName, avatarUrl } = author;
       expect(body).to.deep.include({
-        channelId: scene.channelId,
+        channelId: fixture.channelId,
         content: 'hi <@1>',
-        interaction: { user: { id: scene.world.ownerId, username, displayName, avatarUrl }, name: 'hello' },
+        interaction: { user: { id: fixture.seeded.ownerId, username, displayName, avatarUrl }, name: 'hello' },
       });
-      expect(body.author).to.include({ id: scene.bot.id, tag: 'bot' });
+      expect(body.author).to.include({ id: fixture.bot.id, tag: 'bot' });
       expect(body).not.to.have.property('ephemeral');
-      const { state, messageId, openedAt, answer, ob } = await scene.stored(id);
+      const { state, messageId, openedAt, answer, outbox } = await fixture.stored(id);
       expect([state, messageId, answer]).to.deep.equal(['answered', body.id, undefined]);
       expect(openedAt).to.be.instanceOf(Date);
-      expect(ob?.at(-1)).to.deep.include({ name: 'INTERACTION_UPDATE', data: { id, channelId: scene.channelId, state: 'answered' } });
-      const read = await scene.api.call('GET', `/api/channels/${scene.channelId}/messages/${String(body.id)}`, { as: scene.asPerson });
+      expect(outbox?.at(-1)).to.deep.include({ name: 'INTERACTION_UPDATE', data: { id, channelId: fixture.channelId, state: 'answered' } });
+      const read = await fixture.api.call('GET', `/api/channels/${fixture.channelId}/messages/${String(body.id)}`, {
+        as: fixture.asPerson,
+      });
       expect(read.body).to.deep.equal(body);
     });
 
     it('callback defer → deferred: nothing is posted, content is ignored', async () => {
-      const id = await scene.use();
-      const before = await scene.messages();
-      const { status, body } = await scene.send('callback', id, { type: 'defer', content: 'ignored' });
+      const id = await fixture.use();
+      const before = await fixture.messages();
+      const { status, body } = await fixture.send('callback', id, { type: 'defer', content: 'ignored' });
       expect([status, body]).to.deep.equal([204, undefined]);
-      const { state, messageId, ob } = await scene.stored(id);
+      const { state, messageId, outbox } = await fixture.stored(id);
       expect([state, messageId]).to.deep.equal(['deferred', null]);
-      expect(ob?.at(-1)?.data).to.deep.equal({ id, channelId: scene.channelId, state: 'deferred' });
-      expect(await scene.messages()).to.deep.equal(before);
+      expect(outbox?.at(-1)?.data).to.deep.equal({ id, channelId: fixture.channelId, state: 'deferred' });
+      expect(await fixture.messages()).to.deep.equal(before);
     });
 
     it('no answer → expired, by the late callback itself', async () => {
       const id = await expired();
-      const { state, openedAt, ob } = await scene.stored(id);
+      const { state, openedAt, outbox } = await fixture.stored(id);
       expect([state, openedAt]).to.deep.equal(['expired', null]);
-      expect(ob?.at(-1)?.data).to.deep.equal({ id, channelId: scene.channelId, state: 'expired' });
+      expect(outbox?.at(-1)?.data).to.deep.equal({ id, channelId: fixture.channelId, state: 'expired' });
     });
 
-    const looks: [by: string, look: (id: string) => Promise<unknown>][] = [
-      ['its job', (id) => expireUnanswered(scene.worker, id)],
-      ['the sweep', () => sweepInteractions(scene.worker)],
-      ['the person’s own look', view],
+    const triggers: [by: string, trigger: (id: string) => Promise<unknown>][] = [
+      ['its job', (id) => expireUnanswered(fixture.worker, id)],
+      ['the sweep', () => sweepInteractions(fixture.worker)],
+      ['the person’s own read', view],
     ];
-    for (const [by, look] of looks)
-      it(`no answer → expired, by ${by}; before 3 s it is not`, async () => {
-        const id = await scene.use();
-        await scene.age(id, 2_000); // the rest is for a slow machine
-        await look(id);
-        expect((await scene.stored(id)).state).to.equal('created');
-        await scene.age(id, 3_000);
-        await look(id);
-        expect((await scene.stored(id)).state).to.equal('expired'); // before the next look, which would end it itself
+    for (const [by, trigger] of triggers)
+      it(`no answer → expired after 3 s, by ${by}`, async () => {
+        const id = await fixture.use();
+        await fixture.age(id, 2_000); // the rest is for a slow machine
+        await trigger(id);
+        expect((await fixture.stored(id)).state).to.equal('created');
+        await fixture.age(id, 3_000);
+        await trigger(id);
+        expect((await fixture.stored(id)).state).to.equal('expired'); // before the read below, which would expire it too
         expect((await view(id)).state).to.equal('expired');
       });
 
-    it('within 3 s is accepted, at 3 s refused', async () => {
-      const [early, late] = [await scene.use(), await scene.use()];
-      await scene.age(late, 3_000);
-      expect(told(await scene.send('callback', late, { type: 'message', content: 'x' }))).to.deep.equal([410, 'interaction_expired']);
-      await scene.age(early, 2_000); // the rest is for a slow machine
-      expect((await scene.send('callback', early, { type: 'message', content: 'x' })).status).to.equal(201);
+    it('a callback within 3 s is accepted, at 3 s refused', async () => {
+      const [early, late] = [await fixture.use(), await fixture.use()];
+      await fixture.age(late, 3_000);
+      expectError(await fixture.send('callback', late, { type: 'message', content: 'x' }), 410, 'interaction_expired');
+      await fixture.age(early, 2_000); // the rest is for a slow machine
+      expect((await fixture.send('callback', early, { type: 'message', content: 'x' })).status).to.equal(201);
     });
 
     it('a follow-up is refused: 400 not_answered', async () => {
-      const id = await scene.use();
-      await unchanged(id, async () =>
-        expect(told(await scene.send('followup', id, { content: 'x' }))).to.deep.equal([400, 'not_answered']),
-      );
+      const id = await fixture.use();
+      await expectRefused(() => fixture.send('followup', id, { content: 'x' }), 400, 'not_answered');
     });
   });
 
   describe('deferred', () => {
-    it('first follow-up → answered: it is the answer', async () => {
+    it('first follow-up → answered: its message is the answer', async () => {
       const id = await deferred();
-      const { openedAt } = await scene.stored(id);
-      const { status, body } = await scene.send('followup', id, { content: 'real' });
+      const { openedAt } = await fixture.stored(id);
+      const { status, body } = await fixture.send('followup', id, { content: 'real' });
       expect(status).to.equal(201);
-      const after = await scene.stored(id);
+      const after = await fixture.stored(id);
       expect([after.state, after.messageId, after.answer]).to.deep.equal(['answered', body.id, undefined]);
       expect(after.openedAt).to.deep.equal(openedAt); // follow-ups do not extend the 15 minutes
-      expect(after.ob?.at(-1)?.data).to.deep.include({ state: 'answered' });
+      expect(after.outbox?.at(-1)?.data).to.deep.include({ state: 'answered' });
     });
 
-    it('a second follow-up → unchanged: it is one more message, the first stays the answer', async () => {
+    it('second follow-up → unchanged: it posts one more message, and the first stays the answer', async () => {
       const id = await deferred();
-      const first = await scene.send('followup', id, { content: 'first' });
-      const before = await scene.stored(id);
-      const second = await scene.send('followup', id, { content: 'second' });
+      const first = await fixture.send('followup', id, { content: 'first' });
+      const before = await fixture.stored(id);
+      const second = await fixture.send('followup', id, { content: 'second' });
       expect(second.status).to.equal(201);
-      expect(await scene.stored(id)).to.deep.equal(before);
-      const posted = (await scene.messages()).filter(({ interaction }) => interaction?.id === id).map(({ _id }) => _id);
+      expect(await fixture.stored(id)).to.deep.equal(before);
+      const posted = (await fixture.messages()).filter(({ interaction }) => interaction?.id === id).map(({ _id }) => _id);
       expect(posted).to.deep.equal([first.body.id, second.body.id]);
     });
 
-    it('it never expires', () => neverExpires(deferred));
+    it('never expires', () => expectNeverExpires(deferred));
 
-    it('the 15 minutes run from the defer: 14 are accepted, 15 refused', async () => {
+    it('follow-ups are accepted for less than 15 minutes after the defer', async () => {
       const [early, late] = [await deferred(), await deferred()];
-      await scene.age(early, 14 * minutes, 'openedAt');
-      await scene.age(early, 20 * minutes); // its creation does not matter
-      await scene.age(late, 15 * minutes, 'openedAt');
-      expect((await scene.send('followup', early, { content: 'x' })).status).to.equal(201);
-      await unchanged(late, async () =>
-        expect(told(await scene.send('followup', late, { content: 'x' }))).to.deep.equal([410, 'interaction_expired']),
-      );
+      await fixture.age(early, 14 * minutes, 'openedAt');
+      await fixture.age(early, 20 * minutes); // its creation does not matter
+      await fixture.age(late, 15 * minutes, 'openedAt');
+      expect((await fixture.send('followup', early, { content: 'x' })).status).to.equal(201);
+      await expectRefused(() => fixture.send('followup', late, { content: 'x' }), 410, 'interaction_expired');
     });
 
     for (const type of ['message', 'defer'])
@@ -171,56 +164,48 @@ describe('Interaction: states and transitions', () => {
       ] as const)
         it(`another callback ${type} ${when} is refused: 409 already_answered`, async () => {
           const id = await deferred();
-          await scene.age(id, ms);
-          await scene.age(id, ms, 'openedAt');
-          await unchanged(id, async () =>
-            expect(told(await scene.send('callback', id, { type, content: 'x' }))).to.deep.equal([409, 'already_answered']),
-          );
+          await fixture.age(id, ms);
+          await fixture.age(id, ms, 'openedAt');
+          await expectRefused(() => fixture.send('callback', id, { type, content: 'x' }), 409, 'already_answered');
         });
   });
 
   describe('answered', () => {
-    it('follow-ups post more messages, the state stays', async () => {
+    it('follow-ups post more messages and do not change the state', async () => {
       const id = await answered();
-      const before = await scene.stored(id);
-      const posted = await Promise.all(['a', 'b'].map((content) => scene.send('followup', id, { content })));
+      const before = await fixture.stored(id);
+      const posted = await Promise.all(['a', 'b'].map((content) => fixture.send('followup', id, { content })));
       expect(posted.map(({ status }) => status)).to.deep.equal([201, 201]);
-      expect(await scene.stored(id)).to.deep.equal(before);
-      const ids = (await scene.messages()).map((message) => message._id);
+      expect(await fixture.stored(id)).to.deep.equal(before);
+      const ids = (await fixture.messages()).map((message) => message._id);
       for (const { body } of posted) expect(ids).to.include(body.id);
       expect(posted[0]?.body.interaction).to.deep.include({ name: 'hello' });
     });
 
-    it('by an ephemeral message too: another callback is refused, follow-ups are taken', async () => {
-      const id = await scene.use();
-      expect((await scene.send('callback', id, { type: 'message', content: 'x', ephemeral: true })).status).to.equal(201);
-      await unchanged(id, async () =>
-        expect(told(await scene.send('callback', id, { type: 'message', content: 'x' }))).to.deep.equal([409, 'already_answered']),
-      );
-      expect((await scene.send('followup', id, { content: 'x' })).status).to.equal(201);
-      expect(await scene.stored(id)).to.include({ state: 'answered', messageId: null });
+    it('after an ephemeral answer another callback is refused and follow-ups are accepted', async () => {
+      const id = await fixture.use();
+      expect((await fixture.send('callback', id, { type: 'message', content: 'x', ephemeral: true })).status).to.equal(201);
+      await expectRefused(() => fixture.send('callback', id, { type: 'message', content: 'x' }), 409, 'already_answered');
+      expect((await fixture.send('followup', id, { content: 'x' })).status).to.equal(201);
+      expect(await fixture.stored(id)).to.include({ state: 'answered', messageId: null });
     });
 
-    it('it never expires', () => neverExpires(answered));
+    it('never expires', () => expectNeverExpires(answered));
 
-    it('15 minutes from the answer follow-ups are refused: 410 interaction_expired', async () => {
+    it('follow-ups are refused 15 minutes after the answer: 410 interaction_expired', async () => {
       const id = await answered();
-      await scene.age(id, 15 * minutes, 'openedAt');
+      await fixture.age(id, 15 * minutes, 'openedAt');
       for (const ephemeral of [true, false])
-        await unchanged(id, async () =>
-          expect(told(await scene.send('followup', id, { content: 'x', ephemeral }))).to.deep.equal([410, 'interaction_expired']),
-        );
+        await expectRefused(() => fixture.send('followup', id, { content: 'x', ephemeral }), 410, 'interaction_expired');
     });
 
     for (const type of ['message', 'defer'])
       for (const ms of [0, 4_000, 16 * minutes])
         it(`another callback ${type} after ${ms / 1000} s is refused: 409 already_answered`, async () => {
           const id = await answered();
-          await scene.age(id, ms);
-          await scene.age(id, ms, 'openedAt');
-          await unchanged(id, async () =>
-            expect(told(await scene.send('callback', id, { type, content: 'x' }))).to.deep.equal([409, 'already_answered']),
-          );
+          await fixture.age(id, ms);
+          await fixture.age(id, ms, 'openedAt');
+          await expectRefused(() => fixture.send('callback', id, { type, content: 'x' }), 409, 'already_answered');
         });
   });
 
@@ -233,14 +218,14 @@ describe('Interaction: states and transitions', () => {
     for (const [route, body] of sends)
       it(`${route} ${JSON.stringify(body)} is refused: 410 interaction_expired`, async () => {
         const id = await expired();
-        await unchanged(id, async () => expect(told(await scene.send(route, id, body))).to.deep.equal([410, 'interaction_expired']));
+        await expectRefused(() => fixture.send(route, id, body), 410, 'interaction_expired');
       });
 
-    it('a follow-up that finds it past its time ends it', async () => {
-      const id = await scene.use();
-      await scene.age(id, 3_000);
-      expect(told(await scene.send('followup', id, { content: 'x' }))).to.deep.equal([410, 'interaction_expired']);
-      expect((await scene.stored(id)).state).to.equal('expired');
+    it('a follow-up after 3 s expires it', async () => {
+      const id = await fixture.use();
+      await fixture.age(id, 3_000);
+      expectError(await fixture.send('followup', id, { content: 'x' }), 410, 'interaction_expired');
+      expect((await fixture.stored(id)).state).to.equal('expired');
     });
   });
 });

@@ -10,83 +10,90 @@ import type { GatewayClient } from '../../apps/local/gateway-client.ts';
 import { freePort } from '../../apps/local/probe.ts';
 import { seed } from '../../apps/local/seed.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { until } from '../harness/scene.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../harness/whole.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
 
-describe('the demo, all roles running', function () {
-  this.timeout(180_000); // the whole demo is made first
-  let whole: Whole;
+describe('the demo bot with all roles', function () {
+  this.timeout(180_000); // the whole demo is created first
+  let parlance: TestParlance;
   let bot: GatewayClient;
   let demo: Demo;
   let call: Call;
-  let ear: Ear;
+  let recorder: EventRecorder;
   let commands: Record<string, string>;
   const folder = mkdtempSync(join(tmpdir(), 'parlance-demo-'));
 
   before(async () => {
-    whole = await startWhole({ GATEWAY_PORT: String(await freePort()) });
-    demo = await seed(whole.url, folder);
-    call = apiClient(whole.url, `Bearer ${demo.person.token}`);
-    bot = await startDemoBot(whole.url, demo.application.token);
+    parlance = await startParlance({ GATEWAY_PORT: String(await freePort()) });
+    demo = await seed(parlance.url, folder);
+    call = apiClient(parlance.url, `Bearer ${demo.person.token}`);
+    bot = await startDemoBot(parlance.url, demo.application.token);
     await bot.ready;
-    ear = await listenAs(whole, demo.person.token);
+    recorder = await recordEvents(parlance, demo.person.token);
     const list = await call<{ id: string; name: string }[]>('GET', `/api/channels/${demo.server.channelId}/commands`);
     commands = Object.fromEntries(list.map(({ id, name }) => [name, id]));
   });
   after(async () => {
-    await ear.client.close();
+    await recorder.client.close();
     bot.close();
     await bot.done;
-    await whole.close();
+    await parlance.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Uses a command as the person; answers the states that it went through and the messages that came of it, up to the one that `wanted` says. */
-  const use = async (name: string, options: object = {}, wanted = /./): Promise<{ states: string[]; said: string[]; hidden: boolean }> => {
-    const from = ear.heard.length;
+  /** Uses a command as the person and waits for a message of the bot that matches `expected`. Returns the states of the interaction and the bot's messages. */
+  const use = async (
+    name: string,
+    options: object = {},
+    expected = /./,
+  ): Promise<{ states: string[]; contents: string[]; isEphemeral: boolean }> => {
+    const from = recorder.received.length;
     const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
     const { id } = await call<{ id: string }>('POST', `/api/channels/${demo.server.channelId}/commands/${commands[name]}/invoke`, body);
-    const messageOf = (event: Ear['heard'][number]): Message | null => {
+    const messageOf = (event: EventRecorder['received'][number]): Message | null => {
       const message = event.t === 'MESSAGE_CREATE' ? (event.d as unknown as Message) : null;
       return message?.author.id === demo.application.botId ? message : null;
     };
-    await until(() => ear.heard.slice(from).some((event) => wanted.test(messageOf(event)?.content ?? '')), `/${name} is answered`);
-    const heard = ear.heard.slice(from);
-    const messages = heard.map(messageOf).filter((message) => message !== null);
-    const updates = heard.filter(({ t, d }) => t === 'INTERACTION_UPDATE' && (d as { id?: string }).id === id);
+    await waitUntil(
+      () => recorder.received.slice(from).some((event) => expected.test(messageOf(event)?.content ?? '')),
+      `/${name} is answered`,
+    );
+    const received = recorder.received.slice(from);
+    const messages = received.map(messageOf).filter((message) => message !== null);
+    const updates = received.filter(({ t, d }) => t === 'INTERACTION_UPDATE' && (d as { id?: string }).id === id);
     return {
       states: updates.map(({ d }) => (d as { state: string }).state),
-      said: messages.map(({ content }) => content),
-      hidden: messages.every(({ ephemeral }) => ephemeral === true),
+      contents: messages.map(({ content }) => content),
+      isEphemeral: messages.every(({ ephemeral }) => ephemeral === true),
     };
   };
 
-  it('/hello answers at once', async () => {
-    const { said, hidden } = await use('hello', { name: 'Grace' });
-    expect([said, hidden]).to.deep.equal([['Hello, Grace!'], false]);
+  it('/hello answers immediately', async () => {
+    const { contents, isEphemeral } = await use('hello', { name: 'Grace' });
+    expect([contents, isEphemeral]).to.deep.equal([['Hello, Grace!'], false]);
   });
 
   it('/think defers, then answers', async () => {
-    const { states, said } = await use('think', { question: 'Will it rain?' });
+    const { states, contents } = await use('think', { question: 'Will it rain?' });
     expect(states[0]).to.equal('deferred');
-    expect(said).to.deep.equal(['I thought about it: Will it rain? **Yes.**']);
+    expect(contents).to.deep.equal(['I thought about it: Will it rain? **Yes.**']);
   });
 
-  it('/secret is seen by nobody else, and not stored', async () => {
-    expect((await use('secret')).hidden).to.equal(true);
+  it('/secret answers with an ephemeral message that is not stored', async () => {
+    expect((await use('secret')).isEphemeral).to.equal(true);
     const stored = await call<Message[]>('GET', `/api/channels/${demo.server.channelId}/messages`);
     expect(stored.filter(({ content }) => content.startsWith('Only you'))).to.deep.equal([]);
   });
 
-  it('/remind comes back, to whom it was told to', async () => {
+  it('/remind confirms, then mentions the chosen person', async () => {
     const who = `<@${demo.guest.id}>`;
-    const { said } = await use('remind', { about: 'the gate', minutes: 0.002, who, quiet: false }, /gate/);
-    expect(said).to.deep.equal(['I’ll remind you in 0.002 minutes.', `${who} the gate`]);
+    const { contents } = await use('remind', { about: 'the gate', minutes: 0.002, who, quiet: false }, /gate/);
+    expect(contents).to.deep.equal(['I’ll remind you in 0.002 minutes.', `${who} the gate`]);
   });
 
-  it('the code channel shows the push and the pull request', async () => {
+  it('shows the push and the pull request in the code channel', async () => {
     const read = () => call<Message[]>('GET', `/api/channels/${demo.made.code}/messages`);
-    await until(async () => (await read()).length === 2, 'both are posted');
+    await waitUntil(async () => (await read()).length === 2, 'both are posted');
     const [push, pull] = await read();
     expect(JSON.stringify(push?.embeds)).to.contain('Water the tomatoes').and.contain('Count the bees');
     expect(JSON.stringify(pull?.embeds)).to.contain('Fix the hinge of the gate');
@@ -94,7 +101,7 @@ describe('the demo, all roles running', function () {
   });
 });
 
-describe('replies of the demo bot', () => {
+describe('replyTo', () => {
   const user = { id: '1', username: 'ada', displayName: 'Ada', avatarUrl: null, roles: [] };
   const reply = (name: string, options: Record<string, string | number | boolean> = {}) =>
     replyTo({
@@ -104,31 +111,31 @@ describe('replies of the demo bot', () => {
       data: { id: '2', name, options: Object.entries(options).map(([option, value]) => ({ name: option, type: typeof value, value })) },
     });
 
-  const rows: [what: string, name: string, options: Record<string, string | number | boolean>, content: RegExp, hidden?: true][] = [
-    ['who asks', 'hello', {}, /^Hello, Ada!$/],
-    ['a long name, cut', 'hello', { name: '🌳'.repeat(2000) }, /^Hello, 🌳{1993}$/u],
-    ['a die of six', 'roll', {}, /^Ada rolls \*\*[1-6]\*\* of 6\.$/],
-    ['the largest die', 'roll', { sides: 1000 }, /of 1000\.$/],
-    ['no die', 'roll', { sides: 1 }, /^A die has/, true],
-    ['a die too large', 'roll', { sides: 1001 }, /^A die has/, true],
-    ['a time too long', 'remind', { about: 'x', minutes: 10.5 }, /within 10 minutes/, true],
-    ['no time', 'remind', { about: 'x', minutes: 0 }, /within 10 minutes/, true],
-    ['a quiet reminder', 'remind', { about: 'x', quiet: true }, /in 1 minute\.$/, true],
-    ['ids of here', 'ids', {}, /^you `1`\nchannel `3`$/, true],
-    ['ids of what is named', 'ids', { role: '9' }, /^role `9`$/, true],
+  const rows: [what: string, name: string, options: Record<string, string | number | boolean>, content: RegExp, isEphemeral?: true][] = [
+    ['greets the user without a name', 'hello', {}, /^Hello, Ada!$/],
+    ['cuts a long name', 'hello', { name: '🌳'.repeat(2000) }, /^Hello, 🌳{1993}$/u],
+    ['rolls a die with 6 sides by default', 'roll', {}, /^Ada rolls \*\*[1-6]\*\* of 6\.$/],
+    ['rolls a die with 1000 sides', 'roll', { sides: 1000 }, /of 1000\.$/],
+    ['refuses 1 side', 'roll', { sides: 1 }, /^A die has/, true],
+    ['refuses 1001 sides', 'roll', { sides: 1001 }, /^A die has/, true],
+    ['refuses 10.5 minutes', 'remind', { about: 'x', minutes: 10.5 }, /up to 10 minutes/, true],
+    ['refuses 0 minutes', 'remind', { about: 'x', minutes: 0 }, /up to 10 minutes/, true],
+    ['confirms a quiet reminder with an ephemeral message', 'remind', { about: 'x', quiet: true }, /in 1 minute\.$/, true],
+    ['shows the ids of the user and the channel', 'ids', {}, /^you `1`\nchannel `3`$/, true],
+    ['shows the id of the chosen role', 'ids', { role: '9' }, /^role `9`$/, true],
   ];
-  for (const [what, name, options, content, hidden] of rows)
-    it(`/${name}: ${what}`, () => {
+  for (const [what, name, options, content, isEphemeral] of rows)
+    it(`/${name} ${what}`, () => {
       const { first } = reply(name, options) ?? {};
       expect(first?.content).to.match(content);
-      expect(first?.ephemeral).to.equal(hidden);
+      expect(first?.ephemeral).to.equal(isEphemeral);
     });
 
-  it('leaves /silent and what it does not know unanswered', () => {
+  it('returns nothing for /silent and unknown commands', () => {
     for (const name of ['silent', 'nothing', 'constructor']) expect(reply(name)).to.equal(undefined);
   });
 
-  it('each command but /silent has one', () => {
+  it('returns a reply for every other command', () => {
     const unanswered = demoCommands.filter(({ name }) => !reply(name, { about: 'x', question: 'x' }));
     expect(unanswered.map(({ name }) => name)).to.deep.equal(['silent']);
   });

@@ -10,11 +10,11 @@ import type { Member, Server } from '../../lib/contract/server.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
 import type { TestApi } from '../harness/api.ts';
 
-/** What a demo shows. */
-export interface Picture {
+/** The visible content of a demo. */
+export interface DemoContent {
   server: unknown[];
   categories: string[];
-  rooms: { room: string; kind: string; topic: string | null; overwrites: number; messages: string[] }[];
+  textChannels: { channel: string; kind: string; topic: string | null; overwrites: number; messages: string[] }[];
   webhooks: unknown[];
   roles: string[];
   members: string[];
@@ -25,8 +25,8 @@ export interface Picture {
   servers: number;
 }
 
-/** Everything of a demo that can be seen, its ids left out as they differ from one to another. */
-export async function pictureOf(api: TestApi, { person, server }: Pick<Demo, 'person' | 'server'>): Promise<Picture> {
+/** Reads the visible content of a demo through the API. Ids are replaced, because they differ between demos. */
+export async function readContent(api: TestApi, { person, server }: Pick<Demo, 'person' | 'server'>): Promise<DemoContent> {
   const call = apiClient(api.url, `Bearer ${person.token}`);
   const get = <T>(path: string): Promise<T> => call<T>('GET', path);
   const { channels, roles, name, community, listed } = await get<Server>(`/api/servers/${server.id}`);
@@ -34,20 +34,21 @@ export async function pictureOf(api: TestApi, { person, server }: Pick<Demo, 'pe
     (await get<Message[]>(`/api/channels/${id}/messages`)).map(({ author, content, embeds, pinned, reactions, reply, mentions }) =>
       JSON.stringify([author.displayName, content, embeds.length, pinned, reactions, reply?.content ?? null, mentions.length]),
     );
-  const inRooms: unknown[] = [];
+  const textChannels: unknown[] = [];
   const webhooks: unknown[] = [];
-  for (const { id, name: room, kind, topic, overwrites } of channels) {
-    const isRoom = kind === 'text' || kind === 'announcement';
-    if (isRoom || kind === 'thread') inRooms.push({ room, kind, topic, overwrites: overwrites.length, messages: await messagesOf(id) });
-    if (!isRoom) continue;
+  for (const { id, name: channel, kind, topic, overwrites } of channels) {
+    const isTextChannel = kind === 'text' || kind === 'announcement';
+    if (isTextChannel || kind === 'thread')
+      textChannels.push({ channel, kind, topic, overwrites: overwrites.length, messages: await messagesOf(id) });
+    if (!isTextChannel) continue;
     for (const hook of await get<Webhook[]>(`/api/channels/${id}/webhooks`))
       webhooks.push([hook.name, await api.platform.db.deliveries.countDocuments({ webhookId: hook.id })]);
   }
   const dms = await get<Dm[]>('/api/users/@me/channels');
-  const seen = {
+  const content = {
     server: [name, community, listed],
     categories: channels.filter(({ kind }) => kind === 'category').map((one) => one.name),
-    rooms: inRooms,
+    textChannels,
     webhooks,
     roles: roles.map((one) => one.name),
     members: (await get<Member[]>(`/api/servers/${server.id}/members`)).map(
@@ -59,25 +60,25 @@ export async function pictureOf(api: TestApi, { person, server }: Pick<Demo, 'pe
     applications: (await get<Application[]>('/api/applications')).map(({ inDirectory }) => inDirectory),
     servers: (await get<unknown[]>('/api/servers')).length,
   };
-  return JSON.parse(JSON.stringify(seen).replace(/\d{19}/g, '#')) as Picture;
+  return JSON.parse(JSON.stringify(content).replace(/\d{19}/g, '#')) as DemoContent;
 }
 
-/** A way to `api` whose answers can get lost. */
-export interface Door {
+/** A proxy in front of an API that can drop responses. */
+export interface LossyProxy {
   url: string;
-  /** From now on this many writes are answered; the next is carried out, and its answer lost. */
-  loseAfter(writes: number): void;
+  /** Passes this many more writes; the responses of all later writes are dropped after the API has executed them. */
+  dropAfter(writes: number): void;
   close(): void;
 }
 
-/** Opens a way to `api` that passes everything on. */
-export async function openDoor(api: TestApi): Promise<Door> {
+/** Starts a proxy that passes everything to `api`. */
+export async function startLossyProxy(api: TestApi): Promise<LossyProxy> {
   let left = Number.POSITIVE_INFINITY;
-  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
+  const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
     const { host: _host, connection: _connection, 'content-length': _length, 'transfer-encoding': _coding, ...headers } = request.headers;
-    const body = pieces.length > 0 ? { body: Buffer.concat(pieces) } : {};
+    const body = chunks.length > 0 ? { body: Buffer.concat(chunks) } : {};
     const answer = await fetch(api.url + request.url, {
       method: request.method ?? '',
       headers: headers as Record<string, string>,
@@ -87,11 +88,11 @@ export async function openDoor(api: TestApi): Promise<Door> {
     if (request.method !== 'GET' && left-- <= 0) response.destroy();
     else response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(text);
   };
-  const server = createServer((request, response) => void pass(request, response));
+  const server = createServer((request, response) => void forward(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    loseAfter: (writes) => {
+    dropAfter: (writes) => {
       left = writes;
     },
     close: () => {

@@ -8,8 +8,8 @@ interface Frame {
   d: { token?: string; events?: string[]; sessionId?: string; seq?: string };
 }
 
-/** A gateway whose answers the test gives. */
-class Script {
+/** A gateway that sends the frames that the test chooses. */
+class FakeGateway {
   readonly server = new WebSocketServer({ port: 0 });
   private readonly sockets: WebSocket[] = [];
   private readonly frames: Frame[] = [];
@@ -32,7 +32,7 @@ class Script {
   }
   get last(): WebSocket {
     const socket = this.sockets.at(-1);
-    if (!socket) throw new Error('nobody connected');
+    if (!socket) throw new Error('no client is connected');
     return socket;
   }
   send(frame: object): void {
@@ -50,62 +50,62 @@ class Script {
   }
 }
 
-describe('the gateway client of the demo', () => {
-  let script: Script;
+describe('connectGateway', () => {
+  let gateway: FakeGateway;
   let client: GatewayClient;
-  let seen: string[];
+  let events: string[];
   beforeEach(async () => {
-    script = new Script();
-    await once(script.server, 'listening');
-    seen = [];
-    client = connectGateway({ url: script.url, token: 'secret', events: ['MESSAGE_UPDATE'], onEvent: (name) => seen.push(name) });
-    expect(await script.next()).to.deep.equal({ op: 2, d: { token: 'secret', events: ['MESSAGE_UPDATE'] } });
+    gateway = new FakeGateway();
+    await once(gateway.server, 'listening');
+    events = [];
+    client = connectGateway({ url: gateway.url, token: 'secret', events: ['MESSAGE_UPDATE'], onEvent: (name) => events.push(name) });
+    expect(await gateway.next()).to.deep.equal({ op: 2, d: { token: 'secret', events: ['MESSAGE_UPDATE'] } });
   });
   afterEach(() => {
     client.close();
-    script.server.close();
+    gateway.server.close();
   });
-  const ready = (): void => script.event(0, 'READY', { sessionId: 's1', resumeUrl: script.url });
+  const ready = (): void => gateway.event(0, 'READY', { sessionId: 's1', resumeUrl: gateway.url });
 
-  it('identifies, and hands on events in order', async () => {
+  it('identifies and passes on events in order', async () => {
     ready();
-    script.event(1, 'MESSAGE_CREATE');
-    script.event(2, 'INTERACTION_CREATE');
+    gateway.event(1, 'MESSAGE_CREATE');
+    gateway.event(2, 'INTERACTION_CREATE');
     await client.ready;
-    while (seen.length < 3) await new Promise((done) => setTimeout(done, 5));
-    expect(seen).to.deep.equal(['READY', 'MESSAGE_CREATE', 'INTERACTION_CREATE']);
+    while (events.length < 3) await new Promise((done) => setTimeout(done, 5));
+    expect(events).to.deep.equal(['READY', 'MESSAGE_CREATE', 'INTERACTION_CREATE']);
   });
 
   const interruptions: [what: string, cut: () => void][] = [
-    ['the connection breaks', () => script.last.terminate()],
-    ['the gateway asks to reconnect', () => script.send({ op: 7, d: null })],
-    ['the gateway asks to reconnect after a while', () => script.send({ op: 7, d: { retryAfterMs: 5 } })],
+    ['the connection breaks', () => gateway.last.terminate()],
+    ['the gateway asks to reconnect', () => gateway.send({ op: 7, d: null })],
+    ['the gateway asks to reconnect after a while', () => gateway.send({ op: 7, d: { retryAfterMs: 5 } })],
   ];
   for (const [what, cut] of interruptions)
     it(`resumes from the last position when ${what}`, async () => {
       ready();
-      script.event(7, 'MESSAGE_CREATE');
+      gateway.event(7, 'MESSAGE_CREATE');
       await client.ready;
-      while (seen.length < 2) await new Promise((done) => setTimeout(done, 5));
+      while (events.length < 2) await new Promise((done) => setTimeout(done, 5));
       cut();
-      expect(await script.next()).to.deep.equal({ op: 6, d: { token: 'secret', sessionId: 's1', seq: '7' } });
+      expect(await gateway.next()).to.deep.equal({ op: 6, d: { token: 'secret', sessionId: 's1', seq: '7' } });
     });
 
-  it('identifies anew when the session is gone', async () => {
+  it('identifies again when the session cannot be resumed', async () => {
     ready();
     await client.ready;
-    script.send({ op: 9, d: { resumable: false, reason: 'there is no such session' } });
-    expect((await script.next()).op).to.equal(2);
+    gateway.send({ op: 9, d: { resumable: false, reason: 'the session does not exist' } });
+    expect((await gateway.next()).op).to.equal(2);
   });
 
-  it('gives up when the token is refused', async () => {
-    script.last.close(4004);
-    const fault = await client.ready.catch((error: Error) => error.message);
-    expect(fault).to.contain('the token is not valid');
+  it('stops when the token is refused', async () => {
+    gateway.last.close(4004);
+    const message = await client.ready.catch((error: Error) => error.message);
+    expect(message).to.contain('the token is not valid');
     await client.done;
   });
 
-  it('ends when it is closed', async () => {
+  it('stops when it is closed', async () => {
     ready();
     await client.ready;
     client.close();

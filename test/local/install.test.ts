@@ -7,7 +7,7 @@ import { expect } from 'chai';
 const lockOf = (version: string): string =>
   JSON.stringify({ packages: { '': {}, 'node_modules/a': { version }, 'node_modules/b': { version: '1.0.0', optional: true } } });
 
-/** A clone with a npm and a compiler that only note that they were called. */
+/** A clone with a fake npm and a fake compiler that only record their calls. */
 class Clone {
   readonly root = mkdtempSync(join(tmpdir(), 'parlance-install-'));
 
@@ -53,7 +53,7 @@ describe('apps/local/install.mjs', () => {
   });
   afterEach(() => rmSync(clone.root, { recursive: true, force: true }));
 
-  it('installs what is locked, compiles, and becomes the command with its arguments and exit code', () => {
+  it('installs the locked packages, compiles, and runs the command with its arguments and exit code', () => {
     const { status, stdout, stderr } = clone.run(['hello.mjs', 'a', '--b']);
     expect(stderr).to.contain('Installing packages');
     expect(clone.installs).to.have.length(1);
@@ -64,7 +64,7 @@ describe('apps/local/install.mjs', () => {
     expect(readFileSync(join(clone.root, 'tsc.log'), 'utf8')).to.equal('x');
   });
 
-  it('installs once, and again only when the lock changes', () => {
+  it('installs once, and again when the lock file changes', () => {
     clone.run(['hello.mjs']);
     clone.run(['hello.mjs']);
     expect(clone.installs).to.have.length(1);
@@ -73,7 +73,7 @@ describe('apps/local/install.mjs', () => {
     expect(clone.installs).to.have.length(2);
   });
 
-  it('leaves an install as it is that npm itself made from this lock, without the packages of other platforms', () => {
+  it('accepts an installation by npm itself, without the optional packages of other platforms', () => {
     clone.run(['hello.mjs']);
     rmSync(join(clone.root, 'node_modules/.installed'));
     clone.write('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': { version: '1.0.0' } } }));
@@ -81,7 +81,7 @@ describe('apps/local/install.mjs', () => {
     expect(clone.installs).to.have.length(1);
   });
 
-  it('says so and starts nothing when the install fails, and tries again the next time', () => {
+  it('starts nothing when the installation fails, and tries again the next time', () => {
     const { status, stdout, stderr } = clone.run(['hello.mjs'], { NPM_CODE: '3' });
     expect([status, stdout]).to.deep.equal([3, '']);
     expect(stderr).to.contain('could not be installed');
@@ -89,11 +89,11 @@ describe('apps/local/install.mjs', () => {
     expect(clone.installs).to.have.length(2);
   });
 
-  it('says so and starts nothing when the sources do not compile', () => {
+  it('starts nothing when the sources do not compile', () => {
     const { status, stdout, stderr } = clone.run(['hello.mjs'], { TSC_CODE: '2' });
     expect([status, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.contain('do not compile');
   });
 
-  it('tells how it is used', () => expect(clone.run([]).status).to.equal(64));
+  it('exits with 64 without a command', () => expect(clone.run([]).status).to.equal(64));
 });

@@ -6,45 +6,45 @@ import { isAlive } from '../../apps/local/lock.ts';
 
 const fixture = fileURLToPath(new URL('./fixtures/until-stopped.ts', import.meta.url));
 
-/** What a process says, as it comes. */
-function wordsOf(child: ChildProcess): { until(word: string): Promise<string> } {
-  let said = '';
+/** Collects the output of a process; `until` waits for a text in it. */
+function collectOutput(child: ChildProcess): { until(text: string): Promise<string> } {
+  let collected = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
+    collected += chunk;
   });
   return {
-    until: async (word) => {
-      while (!said.includes(word)) await once(child.stdout as NodeJS.ReadableStream, 'data');
-      return said;
+    until: async (text) => {
+      while (!collected.includes(text)) await once(child.stdout as NodeJS.ReadableStream, 'data');
+      return collected;
     },
   };
 }
 
 describe('runUntilStopped', () => {
   let orphan: number | undefined;
-  // Only one that did not stop is still there.
+  // It still runs only if the test failed.
   after(() => orphan && isAlive(orphan) && process.kill(orphan, 'SIGKILL'));
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    it(`stops what was started at ${signal}`, async () => {
+    it(`stops everything on ${signal}`, async () => {
       const child = spawn(process.execPath, ['--import=tsx', fixture], { stdio: ['ignore', 'pipe', 'inherit'] });
       const ended = once(child, 'exit');
-      const said = wordsOf(child);
-      await said.until('started');
+      const output = collectOutput(child);
+      await output.until('started');
       child.kill(signal);
-      await said.until('Stopped.');
+      await output.until('Stopped.');
       expect((await ended)[0]).to.equal(0);
     });
 
-  it('stops when the npm that ran it is gone, whose shell passes no signal on', async () => {
+  it('stops when the npm process that started it has ended', async () => {
     const env = { ...process.env, npm_lifecycle_event: 'start' };
     const shell = spawn('/bin/sh', ['-c', `"${process.execPath}" --import=tsx "${fixture}"; true`], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const said = wordsOf(shell);
-    orphan = Number(/started (\d+)/.exec(await said.until('\n'))?.[1]);
+    const output = collectOutput(shell);
+    orphan = Number(/started (\d+)/.exec(await output.until('\n'))?.[1]);
     shell.kill('SIGTERM');
-    await said.until('Stopped.');
+    await output.until('Stopped.');
   });
 });

@@ -3,19 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { apiClient } from '../../apps/local/api-client.ts';
-import { claim, noteRunning } from '../../apps/local/data-folder.ts';
+import { claimFolder, writeRunningEnv } from '../../apps/local/data-folder.ts';
 import { type Demo, openNotes } from '../../apps/local/demo-notes.ts';
-import { invitation } from '../../apps/local/invitation.ts';
 import { loginLink } from '../../apps/local/login-link.ts';
+import { startMessage } from '../../apps/local/start-message.ts';
 import type { Session } from '../../lib/contract/user.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { makePerson, password, tally } from '../harness/factories.ts';
+import { makePerson, password } from '../harness/factories.ts';
+import { tally } from '../harness/requests.ts';
 import { type Run, runScript } from '../operator/run-operator.ts';
 
 const addresses = { baseUrl: 'http://localhost:9080', gatewayUrl: 'ws://localhost:8081', opsUrl: 'http://localhost:8082' };
 const pattern = /^http:\/\/localhost:9080\/login#code=([A-Za-z0-9_-]{43})$/;
 
-describe('the link that npm start prints', () => {
+describe('loginLink', () => {
   let api: TestApi;
   before(async () => {
     api = await startTestApi();
@@ -24,7 +25,7 @@ describe('the link that npm start prints', () => {
 
   const logIn = (link: string) => api.call<Session>('POST', '/api/auth/code', { body: { code: pattern.exec(link)?.[1] } });
 
-  it('logs the person in, once', async () => {
+  it('returns a link that logs in once', async () => {
     const { id, token } = await makePerson(api);
     const link = await loginLink(apiClient(api.url, `Bearer ${token}`), addresses.baseUrl);
     expect(link).to.match(pattern).and.not.contain(token);
@@ -33,14 +34,14 @@ describe('the link that npm start prints', () => {
     expect(answers.find(({ status }) => status === 200)?.body.user.id).to.equal(id);
   });
 
-  it('leads to a channel where there is one to show', async () => {
+  it('returns a link that opens a channel', async () => {
     const { token } = await makePerson(api);
     const link = await loginLink(apiClient(api.url, `Bearer ${token}`), addresses.baseUrl, { id: '2', channelId: '3' });
     expect(link).to.match(/^http:\/\/localhost:9080\/login\?next=\/servers\/2\/3#code=[\w-]{43}$/);
   });
 
   describe('apps/local/link.ts', function () {
-    this.timeout(180_000); // processes, each of which takes a second to start
+    this.timeout(180_000); // each process takes about a second to start
     let folder: string;
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), 'parlance-link-'));
@@ -49,11 +50,11 @@ describe('the link that npm start prints', () => {
 
     const run = (): Promise<Run> => runScript('apps/local/link.js', [], { DATA_DIR: folder });
 
-    it('prints another, of the service that runs from the folder', async () => {
+    it('prints a new link of the instance that runs from the folder', async () => {
       const { id, username, token } = await makePerson(api);
       openNotes(folder).keep({ person: { id, username, password, token } });
-      const release = await claim(folder);
-      const forget = noteRunning(folder, { PORT: new URL(api.url).port, BASE_URL: addresses.baseUrl });
+      const release = await claimFolder(folder);
+      const removeFile = writeRunningEnv(folder, { PORT: new URL(api.url).port, BASE_URL: addresses.baseUrl });
       const { exit, stdout, stderr } = await run();
       expect([exit, stderr]).to.deep.equal([0, '']);
       const { status, body } = await logIn(stdout.trim());
@@ -64,27 +65,27 @@ describe('the link that npm start prints', () => {
         stdout: '',
         stderr: 'The demo person was logged out. Restart `npm start` to log them in again.\n',
       });
-      forget();
+      removeFile();
       release();
     });
 
-    it('69 with one line that says what to do when nothing runs, or does not answer', async () => {
-      const nothing = { exit: 69, stdout: '', stderr: `Parlance is not running from ${folder}. Start it with \`npm start\`.\n` };
-      expect(await run()).to.deep.equal(nothing);
+    it('exits with 69 and one line that says what to do if nothing runs or responds', async () => {
+      const notRunning = { exit: 69, stdout: '', stderr: `Parlance is not running from ${folder}. Start it with \`npm start\`.\n` };
+      expect(await run()).to.deep.equal(notRunning);
       openNotes(folder).keep({ person: { id: '1', username: 'demo', password, token: 'x' } });
-      expect(await run()).to.deep.equal(nothing);
-      const release = await claim(folder);
-      const forget = noteRunning(folder, { PORT: '1', BASE_URL: addresses.baseUrl });
-      const away = await run();
-      expect([away.exit, away.stdout]).to.deep.equal([69, '']);
-      expect(away.stderr).to.match(/^The API does not respond \(.+\)\.\n$/);
-      forget();
+      expect(await run()).to.deep.equal(notRunning);
+      const release = await claimFolder(folder);
+      const removeFile = writeRunningEnv(folder, { PORT: '1', BASE_URL: addresses.baseUrl });
+      const unresponsive = await run();
+      expect([unresponsive.exit, unresponsive.stdout]).to.deep.equal([69, '']);
+      expect(unresponsive.stderr).to.match(/^The API does not respond \(.+\)\.\n$/);
+      removeFile();
       release();
     });
   });
 });
 
-describe('what npm start prints', () => {
+describe('startMessage', () => {
   const demo: Demo = {
     person: { id: '1', username: 'demo', password: 'pw', token: 'person-token' },
     server: { id: '2', channelId: '3' },
@@ -95,18 +96,18 @@ describe('what npm start prints', () => {
   };
   const link = 'http://localhost:9080/login#code=x';
 
-  it('begins with the link, how long it works, and how to get another', () => {
-    const [, first, , second, , third] = invitation(addresses, demo, link, true).split('\n');
+  it('begins with the link, its lifetime, and how to get another', () => {
+    const [, first, , second, , third] = startMessage(addresses, demo, link, true).split('\n');
     expect(first).to.contain('Open this link in a browser');
     expect(second).to.equal(`  ${link}`);
     expect(third).to.contain('expires after 15 minutes. `npm run link`');
   });
-  it('has three commands to paste', () => {
-    const commands = invitation(addresses, demo, link, true).match(/^ {2}(?:curl|npm) .*$/gm);
+  it('contains three commands to paste', () => {
+    const commands = startMessage(addresses, demo, link, true).match(/^ {2}(?:curl|npm) .*$/gm);
     expect(commands).to.have.length(3);
     expect(commands?.[0]).to.equal('  npm run listen -- person-token');
   });
-  it('tells npm run listen where the API is when it is not at the usual port', () => {
-    expect(invitation(addresses, demo, link, false)).to.contain('  BASE_URL=http://localhost:9080 npm run listen -- person-token');
+  it('sets BASE_URL for npm run listen if the address is not the default', () => {
+    expect(startMessage(addresses, demo, link, false)).to.contain('  BASE_URL=http://localhost:9080 npm run listen -- person-token');
   });
 });

@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { claim, noteRunning, runningEnv } from '../../apps/local/data-folder.ts';
+import { claimFolder, readRunningEnv, writeRunningEnv } from '../../apps/local/data-folder.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makePerson } from '../harness/factories.ts';
 import { type Run, runScript, storesOf } from '../operator/run-operator.ts';
 
 describe('apps/local/operator.ts', function () {
-  this.timeout(180_000); // two processes, each of which takes a second to start
+  this.timeout(180_000); // each run starts two processes, which take about a second each
   let api: TestApi;
   let stores: Record<string, string>;
   let key: string;
@@ -29,22 +29,22 @@ describe('apps/local/operator.ts', function () {
 
   const run = (args: string[], env: Record<string, string> = {}): Promise<Run> =>
     runScript('apps/local/operator.js', args, { DATA_DIR: folder, ...env });
-  const keepKey = (): void => writeFileSync(join(folder, 'app.key'), `${key}\n`);
+  const writeKey = (): void => writeFileSync(join(folder, 'app.key'), `${key}\n`);
 
-  it('finds the stores of what runs from the folder; output and exit code are the command line’s own', async () => {
-    const release = await claim(folder);
-    const forget = noteRunning(folder, stores);
-    keepKey();
+  it('uses the stores of the instance that runs from the folder, and passes on output and exit code', async () => {
+    const release = await claimFolder(folder);
+    const removeFile = writeRunningEnv(folder, stores);
+    writeKey();
     const done = await run(['early-access', userId, '--json']);
     expect([done.exit, done.stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(done.stdout)).to.include({ ok: true, id: userId, after: true });
     const refused = await run(['early-access', '1']);
     expect([refused.exit, refused.stdout]).to.deep.equal([1, '']);
-    forget();
+    removeFile();
     release();
   });
 
-  it('69 with one line that says what to do when nothing runs, and as an object with --json', async () => {
+  it('exits with 69 and says what to do if nothing runs, as an object with --json', async () => {
     const { exit, stdout, stderr } = await run(['early-access', userId]);
     expect([exit, stdout]).to.deep.equal([69, '']);
     expect(stderr).to.equal(
@@ -55,55 +55,55 @@ describe('apps/local/operator.ts', function () {
     expect(JSON.parse(inJson.stdout)).to.deep.equal({ ok: false, error: { code: 'unavailable', message: stderr.trim() } });
   });
 
-  it('69 when what ran has died and left its note behind', async () => {
-    (await claim(folder))();
-    noteRunning(folder, stores);
+  it('exits with 69 if the instance crashed and left running.json behind', async () => {
+    (await claimFolder(folder))();
+    writeRunningEnv(folder, stores);
     expect(await run(['early-access', userId])).to.include({ exit: 69 });
   });
 
-  it('helps also when nothing runs', async () => {
+  it('prints help if nothing runs', async () => {
     for (const args of [['help'], ['tag', '--help']]) expect(await run(args)).to.include({ exit: 0, stderr: '' });
     expect(await run([])).to.include({ exit: 64, stdout: '' });
   });
 
-  it('the environment comes first, and needs nothing that runs', async () => {
+  it('prefers the stores of the environment, also if nothing runs', async () => {
     const done = await run(['early-access', userId, '--json'], { ...stores, APP_KEY: key });
     expect([done.exit, done.stderr]).to.deep.equal([0, '']);
-    const release = await claim(folder);
-    const forget = noteRunning(folder, { ...stores, REDIS_URL: 'redis://127.0.0.1:1' });
-    keepKey();
+    const release = await claimFolder(folder);
+    const removeFile = writeRunningEnv(folder, { ...stores, REDIS_URL: 'redis://127.0.0.1:1' });
+    writeKey();
     expect(await run(['early-access', userId], { REDIS_URL: stores.REDIS_URL ?? '' })).to.include({ exit: 0 });
-    forget();
+    removeFile();
     release();
   });
 
-  it('of what runs nothing counts when the environment names both stores', async () => {
-    const release = await claim(folder);
-    const forget = noteRunning(folder, { ...stores, LOG_PARTITIONS: 'of what runs' });
+  it('ignores all settings of the running instance if the environment sets both stores', async () => {
+    const release = await claimFolder(folder);
+    const removeFile = writeRunningEnv(folder, { ...stores, LOG_PARTITIONS: 'invalid' });
     expect(await run(['early-access', userId], { ...stores, APP_KEY: key })).to.include({ exit: 0, stderr: '' });
-    forget();
+    removeFile();
     release();
   });
 
-  it('makes no key: 78 where what runs was given one by its environment', async () => {
-    const release = await claim(folder);
-    const forget = noteRunning(folder, stores);
+  it('exits with 78 and creates no key if the instance has its APP_KEY from its environment', async () => {
+    const release = await claimFolder(folder);
+    const removeFile = writeRunningEnv(folder, stores);
     const { exit, stderr } = await run(['early-access', userId]);
     expect(exit).to.equal(78);
-    expect(stderr).to.contain('APP_KEY is missing');
+    expect(stderr).to.contain('APP_KEY is not set');
     expect(existsSync(join(folder, 'app.key'))).to.equal(false);
-    forget();
+    removeFile();
     release();
   });
 
-  it('the note is its owner’s alone, and goes when it is taken away', async () => {
-    const release = await claim(folder);
-    expect(await runningEnv(folder)).to.equal(null);
-    const forget = noteRunning(folder, stores);
+  it('running.json is readable only by its owner and can be removed', async () => {
+    const release = await claimFolder(folder);
+    expect(await readRunningEnv(folder)).to.equal(null);
+    const removeFile = writeRunningEnv(folder, stores);
     expect(statSync(join(folder, 'running.json')).mode & 0o777).to.equal(0o600);
-    expect(await runningEnv(folder)).to.deep.equal(stores);
-    forget();
-    expect(await runningEnv(folder)).to.equal(null);
+    expect(await readRunningEnv(folder)).to.deep.equal(stores);
+    removeFile();
+    expect(await readRunningEnv(folder)).to.equal(null);
     expect(existsSync(join(folder, 'running.json'))).to.equal(false);
     release();
   });

@@ -8,140 +8,140 @@ import { seed } from '../../apps/local/seed.ts';
 import { ensureGuest, ensurePerson } from '../../apps/local/seed-people.ts';
 import type { Server } from '../../lib/contract/server.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { openDoor, type Picture, pictureOf } from './demo-fixture.ts';
+import { type DemoContent, readContent, startLossyProxy } from './demo-fixture.ts';
 
-describe('the demo that npm start seeds', function () {
-  this.timeout(180_000); // a whole demo is some 50 calls
+describe('seed', function () {
+  this.timeout(180_000); // a demo takes about 50 calls
   let api: TestApi;
   const root = mkdtempSync(join(tmpdir(), 'parlance-seed-'));
   const folder = mkdtempSync(join(root, 'demo-'));
   const file = join(folder, 'demo.json');
-  /** The demo as it stands now, and what of it could be seen at first. */
+  /** The current demo, and the content of the first one. */
   let demo: Demo;
-  let whole: Picture;
+  let original: DemoContent;
 
   before(async () => {
     api = await startTestApi();
     demo = await seed(api.url, folder);
-    whole = await pictureOf(api, demo);
+    original = await readContent(api, demo);
   });
   after(async () => {
     await api.close();
     rmSync(root, { recursive: true, force: true });
   });
-  const bearer = () => apiClient(api.url, `Bearer ${demo.person.token}`);
+  const asPerson = () => apiClient(api.url, `Bearer ${demo.person.token}`);
 
-  it('shows what there is', async () => {
-    const { server, categories, rooms, webhooks, roles, members, commands, dms, ...rest } = whole;
+  it('creates the server, its channels, messages, members and commands', async () => {
+    const { server, categories, textChannels, webhooks, roles, members, commands, dms, ...rest } = original;
     expect(Object.entries(demo.made).filter(([, id]) => id === null)).to.deep.equal([]);
     expect(server).to.deep.equal(['Demo', true, true]);
     expect(categories).to.deep.equal(['Start here', 'Talk', 'Work']);
-    const counted = rooms.map(({ room, kind, messages }) => `${kind} ${room} ${messages.length}`);
-    expect(counted).to.include.members([
+    const counts = textChannels.map(({ channel, kind, messages }) => `${kind} ${channel} ${messages.length}`);
+    expect(counts).to.include.members([
       'text rules 1',
       'announcement announcements 1',
       'text general 4',
       'text formatting 2',
       'text code 0',
     ]);
-    expect(counted).to.include('thread How threads work 2');
+    expect(counts).to.include('thread How threads work 2');
     expect(webhooks).to.deep.equal([['Garden repository', 2]]);
     expect(roles).to.include.members(['Helpers', 'Demo Bot']);
     expect(members).to.have.members(['Demo Person 0', 'Ada 1', 'Demo Bot 1']);
     expect(commands).to.have.members(['hello', 'roll', 'remind', 'think', 'secret', 'ids', 'silent']);
     expect(dms).to.have.length(1);
     expect(rest).to.deep.equal({ invites: 1, applications: [true], servers: 1 });
-    const messages = await bearer()<{ mentions: string[] }[]>('GET', `/api/channels/${demo.server.channelId}/messages`);
+    const messages = await asPerson()<{ mentions: string[] }[]>('GET', `/api/channels/${demo.server.channelId}/messages`);
     expect(messages.filter(({ mentions }) => mentions.includes(demo.person.id))).to.have.length(1);
   });
 
-  it('changes nothing the second time, and is noted for its owner only', async () => {
+  it('changes nothing the second time; demo.json is readable only by its owner', async () => {
     const before = readFileSync(file, 'utf8');
     expect(await seed(api.url, folder)).to.deep.equal(demo);
     expect(readFileSync(file, 'utf8')).to.equal(before);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
-    expect(await pictureOf(api, demo)).to.deep.equal(whole);
+    expect(await readContent(api, demo)).to.deep.equal(original);
   });
 
-  it('makes nothing twice when all of it is forgotten just after it was made', async () => {
+  it('creates nothing twice if the record of its parts is lost', async () => {
     openNotes(folder).keep({ made: {} });
     expect((await seed(api.url, folder)).made).to.deep.equal(demo.made);
-    expect(await pictureOf(api, demo)).to.deep.equal(whole);
+    expect(await readContent(api, demo)).to.deep.equal(original);
   });
 
-  it('begins anew on another database, goes on where it stopped, and makes nothing twice when answers get lost', async () => {
+  it('creates a new demo in another database, exactly once even if responses are lost', async () => {
     const elsewhere = await startTestApi();
-    const door = await openDoor(elsewhere);
+    const proxy = await startLossyProxy(elsewhere);
     const moved = mkdtempSync(join(root, 'moved-'));
     openNotes(moved).keep(demo);
-    const faults: string[] = [];
+    const errors: string[] = [];
     let done: Demo | undefined;
     try {
-      // The first write of a run is the one whose answer the run before has lost. At first each gets lost, later each eighth.
-      while (done === undefined && faults.length < 30) {
-        door.loseAfter(faults.length < 10 ? 1 : 8);
-        done = await seed(door.url, moved).catch((fault: Error) => void faults.push(String(fault.cause)));
+      // The first write of a run repeats the write whose response the previous run lost. At first one write gets through, later eight.
+      while (done === undefined && errors.length < 30) {
+        proxy.dropAfter(errors.length < 10 ? 1 : 8);
+        done = await seed(proxy.url, moved).catch((error: Error) => void errors.push(String(error.cause)));
       }
-      expect(faults.filter((fault) => !fault.includes('other side closed'))).to.deep.equal([]);
-      expect(faults.length).to.be.within(12, 29);
+      expect(errors.filter((error) => !error.includes('other side closed'))).to.deep.equal([]);
+      expect(errors.length).to.be.within(12, 29);
       expect([done?.person.username, done?.guest.username]).to.deep.equal(['demo', 'ada']);
-      expect(await pictureOf(elsewhere, done as Demo)).to.deep.equal(whole);
+      expect(await readContent(elsewhere, done as Demo)).to.deep.equal(original);
     } finally {
-      door.close();
+      proxy.close();
       await elsewhere.close();
     }
   });
 
-  it('takes other names when those are taken', async () => {
+  it('adds a suffix to usernames that are taken', async () => {
     const notes = openNotes(mkdtempSync(join(root, 'names-')));
     expect((await ensurePerson(api.url, notes)).username).to.match(/^demo_[0-9a-f]{6}$/);
     expect((await ensureGuest(api.url, notes)).username).to.match(/^ada_[0-9a-f]{6}$/);
   });
 
-  it('logs in again when the token is gone, and makes the server and its show anew when that is gone', async () => {
-    await bearer()('POST', '/api/auth/logout');
+  it('logs in again after a logout, and creates the server and its parts again after its deletion', async () => {
+    await asPerson()('POST', '/api/auth/logout');
     const { person, server, application } = demo;
     demo = await seed(api.url, folder);
     expect(demo.person.id).to.equal(person.id);
     expect(demo.person.token).to.not.equal(person.token);
-    await bearer()('DELETE', `/api/servers/${server.id}`);
+    await asPerson()('DELETE', `/api/servers/${server.id}`);
     demo = await seed(api.url, folder);
     expect(demo.server.id).to.not.equal(server.id);
     expect(demo.application).to.deep.equal(application);
-    expect(await pictureOf(api, demo)).to.deep.equal(whole);
+    expect(await readContent(api, demo)).to.deep.equal(original);
   });
 
-  it('makes another application when that is gone, in the server, with its commands, and lists it', async () => {
+  it('creates another application after its deletion, with its commands, and adds it to the server and the directory', async () => {
     const { application } = demo;
-    await bearer()('DELETE', `/api/applications/${application.id}`);
+    await asPerson()('DELETE', `/api/applications/${application.id}`);
     demo = await seed(api.url, folder);
     expect(demo.application.id).to.not.equal(application.id);
-    const { commands, applications } = await pictureOf(api, demo);
-    expect({ commands, applications }).to.deep.equal({ commands: whole.commands, applications: whole.applications });
+    const { commands, applications } = await readContent(api, demo);
+    expect({ commands, applications }).to.deep.equal({ commands: original.commands, applications: original.applications });
     await apiClient(api.url, `Bot ${demo.application.token}`)<Server>('GET', `/api/servers/${demo.server.id}`);
   });
 
-  it('what somebody took away stays away', async () => {
+  it('does not create deleted parts again, except /hello', async () => {
     const { made, server, application } = demo;
-    await bearer()('DELETE', `/api/channels/${made.formatting}`);
-    await bearer()('DELETE', `/api/channels/${made.announcements}/messages/${made.news}`);
-    await bearer()('DELETE', `/api/servers/${server.id}/members/${demo.guest.id}`);
+    await asPerson()('DELETE', `/api/channels/${made.formatting}`);
+    await asPerson()('DELETE', `/api/channels/${made.announcements}/messages/${made.news}`);
+    await asPerson()('DELETE', `/api/servers/${server.id}/members/${demo.guest.id}`);
     const path = `/api/applications/${application.id}/commands`;
-    const list = await bearer()<{ name: string }[]>('GET', path);
-    await bearer()('PUT', path, [...list.filter(({ name }) => name !== 'roll'), { name: 'mine', description: 'My own' }]);
-    const picture = await pictureOf(api, demo);
+    const list = await asPerson()<{ name: string }[]>('GET', path);
+    await asPerson()('PUT', path, [...list.filter(({ name }) => name !== 'roll'), { name: 'mine', description: 'My own' }]);
+    const content = await readContent(api, demo);
     await seed(api.url, folder);
-    expect(await pictureOf(api, demo)).to.deep.equal(picture);
-    // A run that is interrupted before it wrote there, and goes on much later, finds that its place is gone.
+    expect(await readContent(api, demo)).to.deep.equal(content);
+    // An interrupted run that continues after the channel was deleted records the message as impossible.
     const { 'formatting-text': _text, ...rest } = made;
     openNotes(folder).keep({ made: rest });
     await api.platform.db.idempotency.deleteMany({});
     expect((await seed(api.url, folder)).made).to.deep.equal({ ...made, 'formatting-text': null });
-    expect(await pictureOf(api, demo)).to.deep.equal(picture);
-    // Without /hello the printed command is for nothing: it comes back, alone.
-    await bearer()('PUT', path, [{ name: 'mine', description: 'My own' }]);
+    expect(await readContent(api, demo)).to.deep.equal(content);
+    // /hello is registered again, because the printed command uses it; other deleted commands are not.
+    await asPerson()('PUT', path, [{ name: 'mine', description: 'My own' }]);
     demo = await seed(api.url, folder);
-    const commands = await bearer()<{ id: string; name: string }[]>('GET', path);
+    const commands = await asPerson()<{ id: string; name: string }[]>('GET', path);
     expect(commands.map(({ name }) => name)).to.have.members(['mine', 'hello']);
     expect(commands.map(({ id }) => id)).to.include(demo.command.id);
   });

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { appKey, claim, writeSecret } from '../../apps/local/data-folder.ts';
+import { appKey, claimFolder, writeSecret } from '../../apps/local/data-folder.ts';
 import { isAlive } from '../../apps/local/lock.ts';
 import { checkPorts } from '../../apps/local/ports.ts';
 import { briefLine } from '../../apps/local/role-log.ts';
@@ -15,10 +15,10 @@ const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(do
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await pause(20);
 };
-const faultOf = (work: Promise<unknown>): Promise<string> =>
+const errorOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'none',
-    (fault: Error) => fault.message,
+    (error: Error) => error.message,
   );
 
 describe('apps/local', () => {
@@ -29,7 +29,7 @@ describe('apps/local', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   describe('startRole', () => {
-    it('runs a role, starts it again when it dies, and stops it', async () => {
+    it('starts a role, restarts it after it was killed, and stops it', async () => {
       const role = await startRole({ name: 'api', main, env: { ...process.env }, folder });
       const first = role.pid ?? 0;
       expect(isAlive(first)).to.equal(true);
@@ -41,7 +41,7 @@ describe('apps/local', () => {
       expect(readFileSync(join(folder, 'logs/api.log'), 'utf8')).to.contain('quiet');
     });
 
-    it('starts another process on restart', async () => {
+    it('restarts a role as a new process', async () => {
       const role = await startRole({ name: 'api', main, env: { ...process.env }, folder });
       const first = role.pid ?? 0;
       await role.restart();
@@ -50,9 +50,9 @@ describe('apps/local', () => {
       await role.stop();
     });
 
-    it('says what a role says of its settings, and nothing else', async () => {
-      const fault = await faultOf(startRole({ name: 'api', main, env: { ...process.env, BEHAVIOUR: 'refuse' }, folder }));
-      expect(fault).to.equal('PORT must be a whole number');
+    it('fails with the message of the role if its settings are invalid', async () => {
+      const error = await errorOf(startRole({ name: 'api', main, env: { ...process.env, BEHAVIOR: 'refuse' }, folder }));
+      expect(error).to.equal('PORT must be a whole number');
     });
   });
 
@@ -66,37 +66,37 @@ describe('apps/local', () => {
     });
     afterEach(() => server.close());
 
-    it('names the port and the variable, one line', async () => {
-      const fault = await faultOf(checkPorts([{ variable: 'GATEWAY_PORT', port }]));
-      expect(fault).to.match(new RegExp(`^Port ${port} is in use\\. Choose another: GATEWAY_PORT=\\d+ npm start$`));
+    it('names a used port and its variable in one line', async () => {
+      const error = await errorOf(checkPorts([{ variable: 'GATEWAY_PORT', port }]));
+      expect(error).to.match(new RegExp(`^Port ${port} is in use\\. Choose another: GATEWAY_PORT=\\d+ npm start$`));
     });
-    it('sees two roles on one port', async () => {
+    it('detects two roles on one port', async () => {
       server.close();
       await once(server, 'close');
       expect(
-        await faultOf(
+        await errorOf(
           checkPorts([
             { variable: 'PORT', port },
             { variable: 'OPS_PORT', port },
           ]),
         ),
       ).to.contain('is in use');
-      expect(await faultOf(checkPorts([{ variable: 'PORT', port }]))).to.equal('none');
+      expect(await errorOf(checkPorts([{ variable: 'PORT', port }]))).to.equal('none');
     });
   });
 
   describe('the data folder', () => {
-    it('is claimed by one process at a time, and free again after it', async () => {
-      const release = await claim(folder);
-      expect(await faultOf(claim(folder))).to.contain('already runs from');
+    it('can be claimed by one process at a time', async () => {
+      const release = await claimFolder(folder);
+      expect(await errorOf(claimFolder(folder))).to.contain('is already running from');
       release();
-      (await claim(folder))();
+      (await claimFolder(folder))();
     });
-    it('is not held by a socket that a dead process left', async () => {
+    it('can be claimed after a crashed process left its socket behind', async () => {
       writeSecret(join(folder, 'running.sock'), 'left');
-      (await claim(folder))();
+      (await claimFolder(folder))();
     });
-    it('keeps one key, for its owner only', () => {
+    it('stores one key, readable only by its owner', () => {
       const before = process.env.APP_KEY;
       delete process.env.APP_KEY;
       const key = appKey(folder);
@@ -107,7 +107,7 @@ describe('apps/local', () => {
     });
   });
 
-  describe('what the terminal shows of a log', () => {
+  describe('briefLine', () => {
     const rows: [line: string, shown: string | undefined][] = [
       ['{"level":30,"msg":"listening"}', undefined],
       ['{"level":40,"msg":"slow"}', '[api] warning: slow'],
@@ -116,6 +116,7 @@ describe('apps/local', () => {
       ['{broken', '[api] {broken'],
       ['', undefined],
     ];
-    for (const [line, shown] of rows) it(JSON.stringify(line), () => expect(briefLine('api', line)).to.equal(shown));
+    for (const [line, shown] of rows)
+      it(`${shown === undefined ? 'hides' : 'shows'} ${JSON.stringify(line)}`, () => expect(briefLine('api', line)).to.equal(shown));
   });
 });

@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { carryOut } from '../../apps/operator/carry-out.ts';
-import { readCommand } from '../../apps/operator/commands.ts';
-import { exits } from '../../apps/operator/ending.ts';
+import { parseCommandLine } from '../../apps/operator/commands.ts';
+import { executeCommand } from '../../apps/operator/execute.ts';
+import { exitCodes } from '../../apps/operator/result.ts';
 import type { AuditPage } from '../../lib/contract/server.ts';
 import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { type Caller, send } from '../harness/requests.ts';
 import { type Run, runOperator, storesOf } from './run-operator.ts';
 
-const nobody = '1111111111111111111';
+const unknownId = '1111111111111111111';
 
 describe('npm run operator', function () {
-  this.timeout(180_000); // each process takes a second of its own to start
+  this.timeout(180_000); // each process takes about a second to start
   let api: TestApi;
   let env: Record<string, string>;
   let owner: Caller;
@@ -30,22 +31,22 @@ describe('npm run operator', function () {
   after(() => api.close());
 
   const run = (...args: string[]): Promise<Run> => runOperator(args, env);
-  /** Runs with --json: one line, which is one object, on stdout, and nothing beside it. */
+  /** Runs a command with --json and returns its output: one line with one object on stdout, and nothing on stderr. */
   async function json(exit: number, ...args: string[]): Promise<Record<string, unknown>> {
-    const ended = await run(...args, '--json');
-    expect([ended.exit, ended.stderr], ended.stdout).to.deep.equal([exit, '']);
-    expect(ended.stdout.split('\n')).to.have.length(2);
-    return JSON.parse(ended.stdout) as Record<string, unknown>;
+    const result = await run(...args, '--json');
+    expect([result.exit, result.stderr], result.stdout).to.deep.equal([exit, '']);
+    expect(result.stdout.split('\n')).to.have.length(2);
+    return JSON.parse(result.stdout) as Record<string, unknown>;
   }
-  /** What the command line would say, without a process of its own. */
+  /** The text that a command prints, without starting a process. */
   async function textOf(...args: string[]): Promise<string> {
-    const asked = readCommand(args);
-    if (asked.kind !== 'order') throw new Error(asked.text);
-    return (await carryOut(api.platform, asked.order)).text;
+    const parsed = parseCommandLine(args);
+    if (parsed.kind !== 'command') throw new Error(parsed.text);
+    return (await executeCommand(api.platform, parsed.command)).text;
   }
   const typesNow = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
 
-  it('server-types: grants, and everybody sees it', async () => {
+  it('server-types replaces the types of a server at once', async () => {
     expect(await typesNow()).to.deep.equal([]);
     const { exit, stdout, stderr } = await run('server-types', server.id, 'verified, official,verified');
     expect([exit, stderr]).to.deep.equal([0, '']);
@@ -56,7 +57,7 @@ describe('npm run operator', function () {
     expect(await typesNow()).to.deep.equal([]);
   });
 
-  it('server-types --json; a staff server leaves Discovery', async () => {
+  it('server-types removes a staff server from Discovery and reports it', async () => {
     const { id, name } = await makeServer(api, owner);
     const list = () => api.platform.db.servers.updateOne({ _id: id }, { $set: { listed: true } });
     await list();
@@ -69,7 +70,7 @@ describe('npm run operator', function () {
     );
   });
 
-  it('verify-bot, and --undo', async () => {
+  it('verify-bot grants the tag verified_bot, and --undo removes it', async () => {
     const { applicationId, id, username: name } = bot;
     const base = { ok: true, command: 'verify-bot', id, name };
     expect(await json(0, 'verify-bot', applicationId)).to.deep.equal({ ...base, changed: true, before: 'bot', after: 'verified_bot' });
@@ -79,7 +80,7 @@ describe('npm run operator', function () {
     expect(await send(api, 200, bot, 'GET', '/api/auth/me')).to.include({ tag: 'bot' });
   });
 
-  it('tag official and none', async () => {
+  it('tag grants official, and none removes it', async () => {
     const { id, username: name } = person;
     const base = { ok: true, command: 'tag', changed: true, id, name };
     expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
@@ -88,44 +89,44 @@ describe('npm run operator', function () {
     expect(await json(0, 'tag', id, 'none')).to.deep.equal({ ...base, before: 'official', after: null });
   });
 
-  it('early-access, and --undo', async () => {
+  it('early-access grants the badge, and --undo removes it', async () => {
     const { id, username: name } = person;
     expect((await run('early-access', id)).stdout).to.equal(`“${name}” (${id}): early access: yes, previously no.\n`);
     expect(await json(0, 'early-access', id, '--undo')).to.include({ command: 'early-access', changed: true, before: true, after: false });
   });
 
-  it('two operators at once: both are done, one after the other', async () => {
-    const place = await makeServer(api, owner);
-    const runs = await Promise.all([run('server-types', place.id, 'verified'), run('server-types', place.id, 'partnered')]);
+  it('runs two commands for one server one after the other', async () => {
+    const target = await makeServer(api, owner);
+    const runs = await Promise.all([run('server-types', target.id, 'verified'), run('server-types', target.id, 'partnered')]);
     expect(runs.map(({ exit }) => exit)).to.deep.equal([0, 0]);
-    const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${place.id}/audit-log`);
+    const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${target.id}/audit-log`);
     const changes = items.map((entry) => (entry.changes as { types: { from: string[]; to: string[] } }).types);
     const [first, last] = changes.sort((a, b) => a.from.length - b.from.length);
     expect(first?.from).to.deep.equal([]);
     expect(last?.from).to.deep.equal(first?.to);
   });
 
-  it('a name cannot steer the terminal', async () => {
-    const place = await makeServer(api, owner, 'a\u001b]0;owned\u0007\u009b2J\u202eb');
-    expect(await textOf('server-types', place.id, 'verified')).to.match(/^“a\uFFFD\]0;owned\uFFFD\uFFFD2J\uFFFDb” \(/);
+  it('replaces control characters in names', async () => {
+    const target = await makeServer(api, owner, 'a\u001b]0;owned\u0007\u009b2J\u202eb');
+    expect(await textOf('server-types', target.id, 'verified')).to.match(/^“a\uFFFD\]0;owned\uFFFD\uFFFD2J\uFFFDb” \(/);
   });
 
   describe('exit code 1', () => {
-    const unknown: [what: string, args: string[]][] = [
-      ['an unknown server', ['server-types', nobody, 'staff']],
-      ['an unknown application', ['verify-bot', nobody]],
-      ['an operator of the database', ['tag', '$ne', 'official']],
-      ['spaces', ['early-access', ` ${nobody} `]],
-      ['a dash, after --', ['tag', '--', '-1', 'official']],
+    const refused: [what: string, args: string[]][] = [
+      ['an unknown server', ['server-types', unknownId, 'staff']],
+      ['an unknown application', ['verify-bot', unknownId]],
+      ['a query operator as an id', ['tag', '$ne', 'official']],
+      ['an id with spaces around it', ['early-access', ` ${unknownId} `]],
+      ['a negative number as an id, after --', ['tag', '--', '-1', 'official']],
     ];
-    for (const [what, args] of unknown)
+    for (const [what, args] of refused)
       it(`for ${what}`, async () => {
         const { exit, stdout, stderr } = await run(...args);
         expect([exit, stdout]).to.deep.equal([1, '']);
         expect(stderr).to.match(/^This (server|application|account) doesn’t exist.*\.\n$/);
       });
 
-    it('for the account of the platform; with --json the code is that of the API', async () => {
+    it('for the system account, with the error code of the API in the JSON', async () => {
       await ensureSystemAccount(api.platform);
       const { ok, error } = (await json(1, 'tag', '0000000000000000001', 'official')) as { ok: boolean; error: { code: string } };
       expect([ok, error.code]).to.deep.equal([false, 'invalid_request']);
@@ -133,37 +134,37 @@ describe('npm run operator', function () {
   });
 
   describe('exit code 64', () => {
-    const wrong: [what: string, args: string[], says: RegExp][] = [
+    const wrong: [what: string, args: string[], message: RegExp][] = [
       ['no command', [], /^Usage: operator /],
-      ['an unknown command', ['tga', nobody, 'official'], /Did you mean tag\?/],
-      ['an unknown type', ['server-types', nobody, 'official,Staff'], /official, staff, developer, verified, partnered/],
-      ['an empty type', ['server-types', nobody, ''], /Types are official/],
-      ['none among types', ['server-types', nobody, 'none,staff'], /Types are official/],
-      ['no types', ['server-types', nobody], /missing required argument/],
-      ['types with spaces only', ['server-types', nobody, 'official', 'staff'], /too many arguments/],
-      ['another tag', ['tag', nobody, 'verified_bot'], /official, none/],
+      ['an unknown command', ['tga', unknownId, 'official'], /Did you mean tag\?/],
+      ['an unknown type', ['server-types', unknownId, 'official,Staff'], /official, staff, developer, verified, partnered/],
+      ['an empty type', ['server-types', unknownId, ''], /Types are official/],
+      ['none together with a type', ['server-types', unknownId, 'none,staff'], /Types are official/],
+      ['no types', ['server-types', unknownId], /missing required argument/],
+      ['types separated by spaces', ['server-types', unknownId, 'official', 'staff'], /too many arguments/],
+      ['a tag that cannot be granted', ['tag', unknownId, 'verified_bot'], /official, none/],
       ['an id with a dash', ['verify-bot', '-x'], /unknown option/],
-      ['an option of another command', ['tag', nobody, 'none', '--undo'], /unknown option/],
+      ['an option of another command', ['tag', unknownId, 'none', '--undo'], /unknown option/],
     ];
-    for (const [what, args, says] of wrong)
+    for (const [what, args, message] of wrong)
       it(`for ${what}`, () => {
-        const asked = readCommand(args);
-        expect(asked.kind).to.equal('usage');
-        expect(asked.kind === 'usage' && asked.text)
-          .to.match(says)
+        const parsed = parseCommandLine(args);
+        expect(parsed.kind).to.equal('usage');
+        expect(parsed.kind === 'usage' && parsed.text)
+          .to.match(message)
           .and.not.match(/^error/);
       });
 
-    it('is how the process ends, with the reason on stderr and no setting read', async () => {
-      const { exit, stdout, stderr } = await runOperator(['server-types', nobody, 'Staff'], {});
+    it('ends the process with the reason on stderr, without reading settings', async () => {
+      const { exit, stdout, stderr } = await runOperator(['server-types', unknownId, 'Staff'], {});
       expect([exit, stdout]).to.deep.equal([64, '']);
       expect(stderr).to.contain('official, staff, developer, verified, partnered');
-      expect((await json(64, 'server-types', nobody, 'Staff')).error).to.deep.equal({ code: 'usage', message: stderr.trim() });
+      expect((await json(64, 'server-types', unknownId, 'Staff')).error).to.deep.equal({ code: 'usage', message: stderr.trim() });
     });
   });
 
   describe('help', () => {
-    it('lists every command in one line, and the exit codes, without any setting', async () => {
+    it('lists every command on one line and the exit codes, without reading settings', async () => {
       const { exit, stdout, stderr } = await runOperator(['help'], {});
       expect([exit, stderr]).to.deep.equal([0, '']);
       const commands = [
@@ -178,26 +179,26 @@ describe('npm run operator', function () {
         stdout.split('\n').filter((line) => /^ {3,}\S/.test(line)),
         'wrapped lines',
       ).to.deep.equal([]);
-      for (const code of Object.values(exits)) expect(stdout).to.match(new RegExp(`^ {2}${code} +\\S`, 'm'));
+      for (const code of Object.values(exitCodes)) expect(stdout).to.match(new RegExp(`^ {2}${code} +\\S`, 'm'));
       expect(await json(0, '--help')).to.deep.equal({ ok: true, help: stdout.trim() });
     });
 
     for (const args of [['-h'], ['help', 'verify-bot'], ['verify-bot', '--help']])
-      it(args.join(' '), () => {
-        const asked = readCommand(args);
-        expect(asked.kind).to.equal('help');
-        expect(asked.kind === 'help' && asked.text).to.contain(args.includes('verify-bot') ? '--undo' : 'server-types');
+      it(`is printed for ${args.join(' ')}`, () => {
+        const parsed = parseCommandLine(args);
+        expect(parsed.kind).to.equal('help');
+        expect(parsed.kind === 'help' && parsed.text).to.contain(args.includes('verify-bot') ? '--undo' : 'server-types');
       });
 
-    it('docs/operations.md names the same commands and exit codes', () => {
+    it('has the commands and exit codes of docs/operations.md', () => {
       const page = readFileSync('docs/operations.md', 'utf8').split('## Operator commands')[1]?.split('### APP_KEY')[0] ?? '';
       const rows = [...page.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
       expect(rows).to.deep.equal(['server-types', 'verify-bot', 'tag', 'early-access', 'rotate-key', 'help']);
       for (const name of rows)
-        expect(readCommand(['help']), name)
+        expect(parseCommandLine(['help']), name)
           .to.have.property('text')
           .that.matches(new RegExp(`^  ${name} `, 'm'));
-      expect([...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))).to.deep.equal(Object.values(exits));
+      expect([...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))).to.deep.equal(Object.values(exitCodes));
     });
   });
 });

@@ -1,12 +1,12 @@
-/** The code that `work` is refused with, or `none`. */
+/** The error code that `work` rejects with; `none` if it resolves. */
 export const codeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'none',
-    (fault: { code?: string }) => String(fault.code),
+    (error: { code?: string }) => String(error.code),
   );
 
-/** Ids that name nothing, as somebody might paste them. */
-export const hostileIds = [
+/** Ids that match nothing, most of them malformed. */
+export const unknownIds = [
   '',
   '1',
   '$ne',

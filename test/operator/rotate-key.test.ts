@@ -4,17 +4,18 @@ import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
 import type { Application } from '../../lib/contract/application.ts';
 import type { NewWebhook, Webhook } from '../../lib/contract/webhook.ts';
-import { imageAddressOf, imageLink } from '../../lib/domain/files/image-links.ts';
+import { parseProxyPath, toImageUrl } from '../../lib/domain/files/image-links.ts';
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { openOperatorPlatform } from '../../lib/store/platform.ts';
-import { interactionTokenOf, keyIdOf, seal, sha256 } from '../../lib/store/seal.ts';
+import { deriveInteractionToken, deriveKeyId, seal, sha256 } from '../../lib/store/seal.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Bot, type Caller, makeApplication, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
+import { type Bot, makeApplication, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { type Caller, send } from '../harness/requests.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
-describe('replacing APP_KEY', function () {
+describe('Replacing APP_KEY', function () {
   this.timeout(180_000);
   let first: TestApi;
   let owner: Caller;
@@ -33,71 +34,71 @@ describe('replacing APP_KEY', function () {
   });
   after(() => first.close());
 
-  /** An API on the same stores with other keys. */
+  /** Starts another API on the same stores with these keys. */
   const startWith = (keys: Record<string, string>): Promise<TestApi> => {
     const { MONGODB_URL, REDIS_PREFIX } = first.platform.config;
     return startTestApi({ MONGODB_URL, REDIS_PREFIX, ...keys });
   };
   const webhooks = (api: TestApi): Promise<Webhook[]> => send(api, 200, owner, 'GET', `/api/channels/${server.general}/webhooks`);
-  const keysNoted = async (): Promise<string[] | undefined> => (await first.platform.db.meta.findOne({}).lean())?.keys;
-  const refused = async (keys: Record<string, string>): Promise<void> => {
-    const fault = await startWith(keys).then(
+  const storedKeyIds = async (): Promise<string[] | undefined> => (await first.platform.db.meta.findOne({}).lean())?.keys;
+  const expectRefusedStart = async (keys: Record<string, string>): Promise<void> => {
+    const error = await startWith(keys).then(
       () => null,
-      (error: unknown) => error,
+      (reason: unknown) => reason,
     );
-    expect(fault).to.be.instanceOf(ConfigurationError);
+    expect(error).to.be.instanceOf(ConfigurationError);
   };
 
-  it('another key is refused at the start, also where the database has no note of its key yet', async () => {
-    await refused({ APP_KEY });
+  it('refuses to start with another key, even if the database has no stored key id', async () => {
+    await expectRefusedStart({ APP_KEY });
     await first.platform.db.meta.deleteMany({});
-    await refused({ APP_KEY });
-    await refused({ APP_KEY, APP_KEYS_OLD: newKey() });
+    await expectRefusedStart({ APP_KEY });
+    await expectRefusedStart({ APP_KEY, APP_KEYS_OLD: newKey() });
     await (await startWith({ APP_KEY: oldKey })).close();
-    expect(await keysNoted()).to.deep.equal([keyIdOf(Buffer.from(oldKey, 'base64'))]);
+    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(Buffer.from(oldKey, 'base64'))]);
   });
 
-  it('the operator is refused with 78 and one line', async () => {
+  it('ends the operator command line with 78 and one line', async () => {
     const { exit, stdout, stderr } = await runOperator(['rotate-key'], { ...storesOf(first.platform.config), APP_KEY });
     expect([exit, stdout]).to.deep.equal([78, '']);
     expect(stderr).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
   });
 
-  it('with the old key in APP_KEYS_OLD all reads as before, and links and tokens made under it are accepted', async () => {
+  it('reads secrets and accepts links and tokens of the old key while it is in APP_KEYS_OLD', async () => {
     const api = await startWith({ APP_KEY, APP_KEYS_OLD: oldKey });
     expect(await webhooks(api)).to.deep.equal([webhook]);
-    const path = new URL(imageLink(first.platform.config, 'https://example.org/a.png')).pathname;
-    expect(imageAddressOf(api.platform.config, path)).to.equal('https://example.org/a.png');
+    const path = new URL(toImageUrl(first.platform.config, 'https://example.org/a.png')).pathname;
+    expect(parseProxyPath(api.platform.config, path)).to.equal('https://example.org/a.png');
     const id = api.platform.ids.next();
     const created = { state: 'created', createdAt: new Date(), openedAt: null, messageId: null, endpoint: false, deliveredAt: null };
     const use = { applicationId: bot.applicationId, botId: bot.id, channelId: server.general, serverId: server.id, userId: owner.id };
     const command = { command: { id: '1', name: 'x' }, options: [], userRoles: [], ephemeral: false };
     await api.platform.db.interactions.collection.insertOne({ _id: id, ...use, ...command, ...created } as never);
     const follow = (token: string) => api.call('POST', `/api/interactions/${id}/${token}/followup`, { body: { content: 'x' } });
-    const tokenUnder = (key: string): string => interactionTokenOf(Buffer.from(key, 'base64'), id);
+    const tokenUnder = (key: string): string => deriveInteractionToken(Buffer.from(key, 'base64'), id);
     for (const key of [oldKey, APP_KEY]) expect((await follow(tokenUnder(key))).body).to.include({ code: 'not_answered' });
     expect((await follow(tokenUnder(newKey()))).status).to.equal(404);
     await api.close();
-    // A process that has only the old key could not read what the new one encrypts.
-    await refused({ APP_KEY: oldKey });
+    // A process with only the old key could not read secrets that are encrypted with the new key.
+    await expectRefusedStart({ APP_KEY: oldKey });
   });
 
-  it('rotate-key encrypts everything under the current key, once, and the old key can go', async () => {
+  it('rotate-key re-encrypts all secrets with the current key once, after which the old key is not needed', async () => {
     const { db, config } = first.platform;
     await db.webhooks.collection.updateOne({ _id: webhook.id as never }, [
-      { $set: { token: { $last: { $split: ['$token', '.'] } } } }, // as earlier versions wrote it: without a key id
+      { $set: { token: { $last: { $split: ['$token', '.'] } } } }, // as earlier versions stored it, without a key id
     ]);
     const kept = { status: 201, body: seal(config.APP_KEY, '{}'), sealed: true };
     const claim = { bodyHash: '', resourceId: '1', holder: '1', claimedAt: new Date(), expiresAt: new Date(Date.now() + 60_000) };
     await db.idempotency.collection.insertOne({ _id: sha256('x'), ...claim, answer: kept } as never);
     const env = { ...storesOf(config), APP_KEY, APP_KEYS_OLD: oldKey };
     const { exit, stdout, stderr } = await runOperator(['rotate-key'], env);
-    expect([exit, stderr.split('\n')[0]]).to.deep.equal([0, 'signing secret of application: 1 read, 1 encrypted under APP_KEY']);
-    expect(stdout).to.match(/^3 secrets were encrypted under APP_KEY\./);
+    expect([exit, stderr.split('\n')[0]]).to.deep.equal([0, 'signing secret of application: 1 checked, 1 re-encrypted with APP_KEY']);
+    expect(stdout).to.match(/^3 secrets re-encrypted with APP_KEY\./);
     const again = await runOperator(['rotate-key', '--json'], env);
     expect(JSON.parse(again.stdout)).to.deep.equal({ ok: true, command: 'rotate-key', changed: false, encrypted: 0, undecryptable: [] });
-    expect(await keysNoted()).to.deep.equal([keyIdOf(Buffer.from(APP_KEY, 'base64'))]);
-    await refused({ APP_KEY: oldKey });
+    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(Buffer.from(APP_KEY, 'base64'))]);
+    await expectRefusedStart({ APP_KEY: oldKey });
     const api = await startWith({ APP_KEY });
     expect(await webhooks(api)).to.deep.equal([webhook]);
     const { signingSecret } = await send<Application>(api, 200, owner, 'GET', `/api/applications/${bot.applicationId}`);
@@ -105,7 +106,7 @@ describe('replacing APP_KEY', function () {
     await api.close();
   });
 
-  it('is finished by the next run when it was interrupted', async () => {
+  it('rotate-key continues where an interrupted run stopped', async () => {
     const config = { ...first.platform.config, APP_KEY: Buffer.from(APP_KEY, 'base64'), APP_KEYS_OLD: [Buffer.from(oldKey, 'base64')] };
     const platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
     const { webhooks: collection } = platform.db;
@@ -124,7 +125,7 @@ describe('replacing APP_KEY', function () {
     await platform.close();
   });
 
-  describe('what no key decrypts', () => {
+  describe('secrets that no key decrypts', () => {
     let api: TestApi;
     before(async () => {
       api = await startWith({ APP_KEY });
@@ -134,7 +135,7 @@ describe('replacing APP_KEY', function () {
     });
     after(() => api.close());
 
-    it('a webhook reads as null, is renamed, still posts, and gets a new URL by POST /api/webhooks/{id}/token', async () => {
+    it('show a webhook without token and URL until POST /api/webhooks/{id}/token; it can still be renamed and used', async () => {
       const nulls = { ...webhook, token: null, url: null };
       expect(await webhooks(api)).to.deep.equal([nulls]);
       expect(await send(api, 200, owner, 'PATCH', `/api/webhooks/${webhook.id}`, { name: 'hook' })).to.deep.equal(nulls);
@@ -147,7 +148,7 @@ describe('replacing APP_KEY', function () {
       await post(reset.token, 201);
     });
 
-    it('a signing secret reads as null, pings say so, and it can be reset', async () => {
+    it('show a signing secret as null and refuse pings with 409 secret_unreadable until it is reset', async () => {
       const path = `/api/applications/${bot.applicationId}`;
       expect(await send(api, 200, owner, 'PATCH', path, { description: 'new' })).to.include({ signingSecret: null });
       const saved = await api.call('PATCH', path, { as: owner.as, body: { interactionsEndpointUrl: 'https://example.org/' } });
@@ -156,7 +157,7 @@ describe('replacing APP_KEY', function () {
       expect(await send(api, 200, owner, 'GET', path)).to.include({ signingSecret });
     });
 
-    it('an answer kept for an Idempotency-Key is lost: the call is run again, for the same resource', async () => {
+    it('lose the stored response of an Idempotency-Key: a repeated request runs again for the same resource', async () => {
       const create = () =>
         api.call<Application & { token: string }>('POST', '/api/applications', {
           as: owner.as,
@@ -170,7 +171,7 @@ describe('replacing APP_KEY', function () {
       expect([made.status, again.status, again.body.id]).to.deep.equal([201, 201, made.body.id]);
     });
 
-    it('rotate-key lists it', async () => {
+    it('are listed by rotate-key', async () => {
       await api.platform.db.webhooks.updateOne({ _id: webhook.id }, { $set: { token: seal(randomBytes(32), 'lost') } });
       const { undecryptable } = await rotateKey(api.platform, () => undefined);
       expect(undecryptable).to.deep.include({ what: 'token of webhook', id: webhook.id });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config/index.ts';
 
-/** How a run of the operators' command line ended. */
+/** The exit code and output of a process. */
 export interface Run {
   exit: number | null;
   stdout: string;
@@ -11,7 +11,7 @@ export interface Run {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The settings of the stores of `config`, as the environment names them. */
+/** The environment variables that select the stores of `config`. */
 export const storesOf = ({ MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY }: Config): Record<string, string> => ({
   MONGODB_URL,
   REDIS_URL,
@@ -19,7 +19,7 @@ export const storesOf = ({ MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY }: Conf
   APP_KEY: APP_KEY.toString('base64'),
 });
 
-/** Runs a compiled script (`npm run build`) to its end; of this environment it gets nothing that names a store, but what `env` says. */
+/** Runs a compiled script (see `npm run build`) to its end. It inherits this environment without the settings of stores, plus `env`. */
 export function runScript(script: string, args: readonly string[], env: Record<string, string>): Promise<Run> {
   const { MONGODB_URL: _mongo, REDIS_URL: _redis, APP_KEY: _key, ...clean } = process.env;
   const child = spawn(process.execPath, [`${root}dist/${script}`, ...args], { cwd: root, env: { ...clean, ...env } });

@@ -5,18 +5,9 @@ import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts
 import { grantServerTypes } from '../../lib/domain/servers/grants.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import {
-  authorize,
-  type Caller,
-  makeApplication,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-} from '../harness/factories.ts';
-import { codeOf, hostileIds } from './refusals.ts';
+import { authorize, makeApplication, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { type Caller, refused, send } from '../harness/requests.ts';
+import { codeOf, unknownIds } from './refusals.ts';
 
 describe('grantServerTypes', () => {
   let api: TestApi;
@@ -38,7 +29,7 @@ describe('grantServerTypes', () => {
   const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id }).lean();
   const audit = async () => (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`)).items;
 
-  it('replaces the list, in a fixed order, each type once', async () => {
+  it('replaces the types, in a fixed order and without duplicates', async () => {
     const grant = await grantServerTypes(operator, server.id, ['partnered', 'official', 'partnered']);
     expect(grant).to.deep.equal({ id: server.id, name: server.name, before: [], after: ['official', 'partnered'], unlisted: false });
     expect((await grantServerTypes(operator, server.id, ['verified'])).before).to.deep.equal(['official', 'partnered']);
@@ -48,7 +39,7 @@ describe('grantServerTypes', () => {
     expect(serverTypes).to.deep.equal(['official', 'staff', 'developer', 'verified', 'partnered']);
   });
 
-  it('an API with warm caches shows them with the next request', async () => {
+  it('is visible with the next request to an API with warm caches', async () => {
     const read = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
     expect(await read()).to.deep.equal([]);
     for (const types of [['official'], ['verified', 'partnered'], []] as const) {
@@ -57,7 +48,7 @@ describe('grantServerTypes', () => {
     }
   });
 
-  it('the rules of staff and developer servers hold at once, and no longer than they should', async () => {
+  it('applies and lifts the rules of staff and developer servers with the next request', async () => {
     const member = await makeMember(api, owner, server.id);
     const path = `/api/servers/${server.id}/invites`;
     const invite = (status: 201) => send<{ maxUses: number }>(api, status, member, 'POST', path, {});
@@ -71,7 +62,7 @@ describe('grantServerTypes', () => {
     expect((await invite(201)).maxUses).to.equal(0);
   });
 
-  it('in a developer server only the owner adds bots, from the next request on', async () => {
+  it('lets only the owner add bots to a developer server from the next request on', async () => {
     const manager = await makeMember(api, owner, server.id, 8191);
     const first = await makeApplication(api, manager);
     await authorize(api, manager, first, server.id);
@@ -85,7 +76,7 @@ describe('grantServerTypes', () => {
 
   for (const type of serverTypes) {
     const leaves = type === 'staff' || type === 'developer';
-    it(`a listed server that becomes ${type} ${leaves ? 'leaves Discovery' : 'stays in Discovery'}`, async () => {
+    it(`${leaves ? 'removes' : 'keeps'} a listed server that becomes ${type} ${leaves ? 'from' : 'in'} Discovery`, async () => {
       await api.platform.db.servers.updateOne({ _id: server.id }, { $set: { community: true, listed: true } });
       expect((await grantServerTypes(operator, server.id, [type])).unlisted).to.equal(leaves);
       expect(await stored(server.id)).to.include({ listed: !leaves, community: true });
@@ -101,7 +92,7 @@ describe('grantServerTypes', () => {
     });
   }
 
-  it('the audit log names the platform’s account, and a repeat leaves no second entry and the same document', async () => {
+  it('is audited as the system account; a repeated grant changes nothing and adds no entry', async () => {
     await grantServerTypes(operator, server.id, ['official', 'verified']);
     const once = await stored(server.id);
     const again = await grantServerTypes(operator, server.id, ['verified', 'official']);
@@ -111,7 +102,7 @@ describe('grantServerTypes', () => {
     expect(entries.map(({ actorId }) => actorId)).to.deep.equal([(await ensureSystemAccount(operator))._id]);
   });
 
-  it('two operators at once: one comes after the other, and the audit log tells which', async () => {
+  it('applies two concurrent grants one after the other, as the audit log shows', async () => {
     await Promise.all([grantServerTypes(operator, server.id, ['official']), grantServerTypes(other, server.id, ['verified'])]);
     const changes = (await audit()).map((entry) => (entry.changes as { types: { from: string[]; to: string[] } }).types);
     expect(changes).to.have.length(2);
@@ -121,8 +112,8 @@ describe('grantServerTypes', () => {
     expect((await stored(server.id))?.types).to.deep.equal(last?.to);
   });
 
-  for (const id of hostileIds)
-    it(`404 for ${JSON.stringify(id)}`, async () => {
+  for (const id of unknownIds)
+    it(`refuses the server id ${JSON.stringify(id)} with not_found`, async () => {
       const before = await api.platform.db.servers.find().sort({ _id: 1 }).lean();
       expect(await codeOf(grantServerTypes(operator, id, ['staff']))).to.equal('not_found');
       expect(await api.platform.db.servers.find().sort({ _id: 1 }).lean()).to.deep.equal(before);

@@ -2,29 +2,30 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
-import { carryOut } from '../../apps/operator/carry-out.ts';
-import { exits } from '../../apps/operator/ending.ts';
-import { obey } from '../../apps/operator/obey.ts';
+import { executeCommand } from '../../apps/operator/execute.ts';
+import { exitCodes } from '../../apps/operator/result.ts';
+import { runWithPlatform } from '../../apps/operator/run.ts';
 import { readConfig } from '../../config/index.ts';
 import { grantTag } from '../../lib/domain/servers/grants.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Caller, makePerson, send } from '../harness/factories.ts';
+import { makePerson } from '../harness/factories.ts';
+import { type Caller, send } from '../harness/requests.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
-describe('npm run operator, when it cannot', function () {
-  this.timeout(180_000); // each process takes a second of its own to start
+describe('npm run operator without its stores or settings', function () {
+  this.timeout(180_000); // each process takes about a second to start
   let api: TestApi;
   let env: Record<string, string>;
   let person: Caller;
-  let silent: Server;
+  let unresponsive: Server;
   const sockets = new Set<Socket>();
   before(async () => {
     api = await startTestApi();
-    env = { ...storesOf(api.platform.config), STORE_PATIENCE: '1' };
+    env = { ...storesOf(api.platform.config), STORE_TIMEOUT_FACTOR: '1' };
     person = await makePerson(api);
-    silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
+    unresponsive = createServer((socket) => void sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+    await once(unresponsive, 'listening');
   });
   let proxy: TcpProxy | undefined;
   afterEach(async () => {
@@ -32,7 +33,7 @@ describe('npm run operator, when it cannot', function () {
     proxy = undefined;
   });
   after(async () => {
-    silent.close();
+    unresponsive.close();
     for (const socket of sockets) socket.destroy();
     await api.close();
   });
@@ -41,13 +42,13 @@ describe('npm run operator, when it cannot', function () {
     ['MONGODB_URL', /database \(MONGODB_URL\)/, (port) => `mongodb://127.0.0.1:${port}/x?directConnection=true`],
     ['REDIS_URL', /Redis \(REDIS_URL\)/, (port) => `redis://127.0.0.1:${port}`],
   ];
-  const silentPort = (): number => (silent.address() as { port: number }).port;
+  const unresponsivePort = (): number => (unresponsive.address() as { port: number }).port;
   for (const [variable, names, urlAt] of stores)
     for (const [how, port] of [
       ['refuses connections', freePort],
-      ['answers nothing', silentPort],
+      ['does not respond', unresponsivePort],
     ] as const)
-      it(`69 where the store of ${variable} ${how}; it is named, in one line`, async () => {
+      it(`exits with 69 and names the store in one line if the store of ${variable} ${how}`, async () => {
         const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official'], { ...env, [variable]: urlAt(await port()) });
         expect([exit, stdout]).to.deep.equal([69, '']);
         expect(stderr)
@@ -56,16 +57,16 @@ describe('npm run operator, when it cannot', function () {
         expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
       });
 
-  it('69 with --json is an object too', async () => {
-    const gone = { ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
-    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], gone);
+  it('exits with 69 and prints a JSON object with --json if Redis is unavailable', async () => {
+    const withoutRedis = { ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
+    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], withoutRedis);
     expect([exit, stderr]).to.deep.equal([69, '']);
     const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string } };
     expect([ok, error.code]).to.deep.equal([false, 'unavailable']);
   });
 
   for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY'])
-    it(`78 without ${variable}, and when it is bad`, async () => {
+    it(`exits with 78 if ${variable} is missing or invalid`, async () => {
       for (const given of [{}, { [variable]: 'bad' }]) {
         const { [variable]: _, ...rest } = env;
         const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official'], { ...rest, ...given });
@@ -74,7 +75,7 @@ describe('npm run operator, when it cannot', function () {
       }
     });
 
-  it('78 names every bad setting, with --json too', async () => {
+  it('exits with 78 and names every invalid setting with --json', async () => {
     const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], { LOG_PARTITIONS: '0' });
     expect([exit, stderr]).to.deep.equal([78, '']);
     const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string; message: string } };
@@ -82,20 +83,20 @@ describe('npm run operator, when it cannot', function () {
     for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY', 'LOG_PARTITIONS']) expect(error.message).to.contain(variable);
   });
 
-  it('69 when Redis goes after the write: it is stored, and a repeat lets everybody know', async () => {
-    const between = await startTcpProxy(env.REDIS_URL ?? '', 6379);
-    proxy = between;
+  it('exits with 69 if Redis fails after the write; the change is stored, and a repeated command announces it', async () => {
+    const redisProxy = await startTcpProxy(env.REDIS_URL ?? '', 6379);
+    proxy = redisProxy;
     const read = () => send<{ tag: string | null }>(api, 200, person, 'GET', '/api/auth/me');
     await read();
-    const { exit, text } = await obey(readConfig({ ...env, REDIS_URL: between.url }), async (platform) => {
-      // As a grant does it, but Redis goes between the write and the news of it.
-      await platform.versions.changing({ accounts: [person.id] }, async () => {
+    const { exitCode, text } = await runWithPlatform(readConfig({ ...env, REDIS_URL: redisProxy.url }), async (platform) => {
+      // Like a grant, but the connection to Redis is cut between the write and its announcement.
+      await platform.accessVersions.runChange({ accounts: [person.id] }, async () => {
         await platform.db.accounts.updateOne({ _id: person.id }, { $set: { tag: 'official' } });
-        between.cut();
+        redisProxy.cut();
       });
-      return { exit: exits.done, json: { ok: true }, text: '' };
+      return { exitCode: exitCodes.done, json: { ok: true }, text: '' };
     });
-    expect(exit).to.equal(exits.away);
+    expect(exitCode).to.equal(exitCodes.unavailable);
     expect(text).to.match(/^The change is stored, but Redis/);
     const repeat = await runOperator(['tag', person.id, 'official', '--json'], env);
     expect(JSON.parse(repeat.stdout)).to.include({ ok: true, changed: false });
@@ -103,30 +104,30 @@ describe('npm run operator, when it cannot', function () {
     await grantTag(api.platform, person.id, 'none');
   });
 
-  it('69 when the database goes in the middle', async () => {
-    const between = await startTcpProxy(env.MONGODB_URL ?? '', 27017);
-    proxy = between;
-    const config = readConfig({ ...env, MONGODB_URL: between.url });
-    const { exit, text } = await obey(config, (platform) => {
-      between.cut();
-      return carryOut(platform, { command: 'tag', userId: person.id, tag: 'official' });
+  it('exits with 69 if the database fails during a command', async () => {
+    const databaseProxy = await startTcpProxy(env.MONGODB_URL ?? '', 27017);
+    proxy = databaseProxy;
+    const config = readConfig({ ...env, MONGODB_URL: databaseProxy.url });
+    const { exitCode, text } = await runWithPlatform(config, (platform) => {
+      databaseProxy.cut();
+      return executeCommand(platform, { command: 'tag', userId: person.id, tag: 'official' });
     });
-    expect([exit, text.slice(0, 26)]).to.deep.equal([exits.away, 'The database (MONGODB_URL)']);
+    expect([exitCode, text.slice(0, 26)]).to.deep.equal([exitCodes.unavailable, 'The database (MONGODB_URL)']);
   });
 
-  it('69 when nothing answers in time, and 70 for a fault of ours', async () => {
+  it('exits with 69 after 4 s without a response, and with 70 for an internal error', async () => {
     const config = readConfig(env);
     let release: () => void = () => undefined;
-    const held = new Promise<never>((_, fail) => {
+    const pending = new Promise<never>((_, fail) => {
       release = () => fail(new Error('too late'));
     });
-    const never = await obey(config, () => held);
-    release(); // so that it closes what it opened: the process would have ended
-    expect([never.exit, never.text]).to.deep.equal([
-      exits.away,
+    const timedOut = await runWithPlatform(config, () => pending);
+    release(); // so that the stores are closed; in production the process would have ended
+    expect([timedOut.exitCode, timedOut.text]).to.deep.equal([
+      exitCodes.unavailable,
       'The database (MONGODB_URL) or Redis (REDIS_URL) cannot be reached: no response within 4 s. Try again when it is available.',
     ]);
-    const broken = await obey(config, () => Promise.reject(new TypeError('oops')));
-    expect([broken.exit, broken.text]).to.deep.equal([exits.fault, 'TypeError: oops']);
+    const failed = await runWithPlatform(config, () => Promise.reject(new TypeError('oops')));
+    expect([failed.exitCode, failed.text]).to.deep.equal([exitCodes.internal, 'Internal error: TypeError: oops']);
   });
 });

@@ -5,9 +5,10 @@ import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts
 import { grantEarlyAccess, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Bot, type Caller, makeBot, makeMember, makePerson, makeServer, type Place, send } from '../harness/factories.ts';
-import { makeWorld } from '../harness/world.ts';
-import { codeOf, hostileIds } from './refusals.ts';
+import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { type Caller, send } from '../harness/requests.ts';
+import { seedServer } from '../harness/seed.ts';
+import { codeOf, unknownIds } from './refusals.ts';
 
 describe('grantTag, verifyBot and grantEarlyAccess', () => {
   let api: TestApi;
@@ -23,7 +24,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
   after(() => Promise.all([operator.close(), api.close()]));
 
   const account = async (id: string) => await api.platform.db.accounts.findOne({ _id: id }).lean();
-  /** The tag that the messages of `author` show to others now. */
+  /** The tag that others see on the messages of `author`. */
   async function shownTag(author: Caller): Promise<string | undefined> {
     const messages = await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${server.general}/messages`);
     const own = messages.find((one) => one.author.id === author.id);
@@ -39,7 +40,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     bot = await makeBot(api, owner, server.id);
   });
 
-  it('a person: author and own account show official with the next request, and none after it was taken away', async () => {
+  it('shows the tag official of a person with the next request, and removes it again', async () => {
     await post(person);
     expect(await shownTag(person)).to.equal(undefined);
     expect(await grantTag(operator, person.id, 'official')).to.deep.equal({
@@ -58,7 +59,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await grantTag(operator, person.id, 'none')).to.include({ before: null, after: null });
   });
 
-  it('a bot: verified_bot shows in messages and in its application, and bot after --undo', async () => {
+  it('shows the tag verified_bot of a bot in messages and in its application, and removes it with undo', async () => {
     await post(bot);
     const shown = async () =>
       (await send<{ bot: { tag: string } }>(api, 200, owner, 'GET', `/api/applications/${bot.applicationId}`)).bot.tag;
@@ -72,13 +73,13 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await verifyBot(operator, bot.applicationId, { undo: true })).to.include({ before: 'bot', after: 'bot' });
   });
 
-  it('the bot is found by its application, whatever the ids', async () => {
-    const [made] = (await makeWorld(api.platform, { bots: 1, channels: 1 })).bots;
-    expect(await verifyBot(operator, made?.applicationId ?? '')).to.include({ id: made?.id, after: 'verified_bot' });
-    expect((await account(made?.id ?? ''))?.tag).to.equal('verified_bot');
+  it('finds the bot by the id of its application', async () => {
+    const [target] = (await seedServer(api.platform, { bots: 1, channels: 1 })).bots;
+    expect(await verifyBot(operator, target?.applicationId ?? '')).to.include({ id: target?.id, after: 'verified_bot' });
+    expect((await account(target?.id ?? ''))?.tag).to.equal('verified_bot');
   });
 
-  it('the last tag replaces the one before, and each command takes away its own alone', async () => {
+  it('replaces the previous tag; each command removes only its own tag', async () => {
     await verifyBot(operator, bot.applicationId);
     expect(await grantTag(operator, bot.id, 'none')).to.include({ before: 'verified_bot', after: 'verified_bot' });
     expect(await grantTag(operator, bot.id, 'official')).to.include({ before: 'verified_bot', after: 'official' });
@@ -88,7 +89,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect((await account(bot.id))?.tag).to.equal('verified_bot');
   });
 
-  it('the account of the platform keeps its tag', async () => {
+  it('refuses to change the system account', async () => {
     const { _id } = await ensureSystemAccount(operator);
     for (const tag of ['official', 'none'] as const) expect(await codeOf(grantTag(operator, _id, tag))).to.equal('invalid_request');
     expect(await codeOf(grantEarlyAccess(operator, _id))).to.equal('invalid_request');
@@ -97,20 +98,20 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
       .and.not.have.property('earlyAccess');
   });
 
-  it('a grant survives a new name of the application', async () => {
+  it('keeps the tag when the application is renamed', async () => {
     await verifyBot(operator, bot.applicationId);
     await send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { name: 'renamed' });
     expect(await account(bot.id)).to.include({ tag: 'verified_bot', username: 'renamed' });
   });
 
-  it('404 for the bot of a deleted application', async () => {
+  it('refuses the bot of a deleted application with not_found', async () => {
     await send(api, 204, owner, 'DELETE', `/api/applications/${bot.applicationId}`);
     expect(await codeOf(verifyBot(operator, bot.applicationId))).to.equal('not_found');
     expect(await codeOf(grantTag(operator, bot.id, 'official'))).to.equal('not_found');
     expect(await account(bot.id)).to.equal(null);
   });
 
-  it('early access: noted for people, taken back, and refused for bots', async () => {
+  it('grants and removes early access for people, and refuses it for bots', async () => {
     expect(await grantEarlyAccess(operator, person.id)).to.deep.equal({
       id: person.id,
       name: person.username,
@@ -124,16 +125,16 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await codeOf(grantEarlyAccess(operator, bot.id))).to.equal('invalid_request');
   });
 
-  for (const id of hostileIds)
-    it(`404 for ${JSON.stringify(id)}`, async () => {
+  for (const id of unknownIds)
+    it(`refuses the id ${JSON.stringify(id)} with not_found`, async () => {
       const before = await api.platform.db.accounts.find().sort({ _id: 1 }).lean();
-      const tries = [
+      const attempts = [
         grantTag(operator, id, 'official'),
         grantTag(operator, id, 'none'),
         verifyBot(operator, id),
         grantEarlyAccess(operator, id),
       ];
-      expect(await Promise.all(tries.map(codeOf))).to.deep.equal(tries.map(() => 'not_found'));
+      expect(await Promise.all(attempts.map(codeOf))).to.deep.equal(attempts.map(() => 'not_found'));
       expect(await api.platform.db.accounts.find().sort({ _id: 1 }).lean()).to.deep.equal(before);
     });
 });

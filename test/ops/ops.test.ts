@@ -10,7 +10,7 @@ import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatf
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { testConfig } from '../harness/stores.ts';
 
-/** A GET that sees every header; `auth` is `user:password`. */
+/** Sends a request and returns the whole response. `auth` is `user:password`. */
 function get(port: number, path: string, auth?: string, method = 'GET', host = '127.0.0.1') {
   return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
     const sent = request({ host, port, path, method, timeout: 5_000, ...(auth ? { auth } : {}) }, (response) => {
@@ -24,7 +24,7 @@ function get(port: number, path: string, auth?: string, method = 'GET', host = '
   });
 }
 
-/** A GET that names `host`. */
+/** Sends a GET with this `Host` header. */
 const getAs = (port: number, path: string, host: string) =>
   new Promise<{ status: number }>((resolve, reject) => {
     request({ host: '127.0.0.1', port, path, headers: { host }, timeout: 5_000 }, (response) => {
@@ -34,9 +34,9 @@ const getAs = (port: number, path: string, host: string) =>
       .end();
   });
 
-const away = () => Promise.reject(new Error('away'));
+const unavailable = () => Promise.reject(new Error('unavailable'));
 
-/** A GET from pages on another platform. */
+/** Sends a GET to pages that run on this platform. */
 async function getFrom(platform: OpsPlatform, path: string) {
   const ops = await startOps(platform);
   try {
@@ -54,7 +54,7 @@ describe('operators’ pages', () => {
 
   before(async () => {
     worker = await openWorkerPlatform(config, createLog('worker', 'silent'));
-    await worker.db.prepare();
+    await worker.db.createIndexes();
     platform = await openOpsPlatform(config, createLog('ops', 'silent'));
     ops = await startOps(platform);
   });
@@ -64,23 +64,23 @@ describe('operators’ pages', () => {
     await worker.close();
   });
 
-  it('GET / links every page', async () => {
+  it('GET / links to every page', async () => {
     const { status, text } = await get(ops.port, '/');
     expect(status).to.equal(200);
     for (const path of ['/readyz', '/metrics', '/queues', '/healthz']) expect(text).to.contain(`href="${path}"`);
   });
 
-  it('GET /healthz 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
+  it('GET /healthz answers 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
 
   for (const path of ['/', '/metrics', '/readyz', '/queues', '/healthz'])
-    it(`GET ${path} 421 without a password under a name that is not local, or with another port`, async () => {
+    it(`GET ${path} answers 421 without a password if the Host header is not a local name with the right port`, async () => {
       for (const host of ['attacker.example', `attacker.example:${ops.port}`, `localhost.attacker.example:${ops.port}`, 'localhost:1'])
         expect((await getAs(ops.port, path, host)).status, host).to.equal(421);
       for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]'])
         expect((await getAs(ops.port, path, `${host}:${ops.port}`)).status, host).to.not.equal(421);
     });
 
-  it('with a password any name is answered', async () => {
+  it('accepts any Host header with a password', async () => {
     const open = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
     try {
       expect((await getAs(open.port, '/healthz', 'ops.example')).status).to.equal(200);
@@ -89,9 +89,9 @@ describe('operators’ pages', () => {
     }
   });
 
-  it('GET of anything else 404', async () => expect((await get(ops.port, '/nothing')).status).to.equal(404));
+  it('GET of an unknown path answers 404', async () => expect((await get(ops.port, '/nothing')).status).to.equal(404));
 
-  it('GET /readyz 503 without a worker, and says what to do', async () => {
+  it('GET /readyz answers 503 without a worker and says what to do', async () => {
     const { status, text } = await get(ops.port, '/readyz');
     expect(status).to.equal(503);
     const { ready, checks } = JSON.parse(text);
@@ -102,28 +102,31 @@ describe('operators’ pages', () => {
     expect(checks.worker.todo).to.contain('npm run worker');
   });
 
-  it('GET /readyz 503 when the last sign of life is older than 10 s', async () => {
-    await worker.beat();
+  it('GET /readyz answers 503 if the last heartbeat is older than 10 s', async () => {
+    await worker.recordHeartbeat();
     const late = await getFrom({ ...platform, now: () => platform.now() + 10_500 }, '/readyz');
     expect(late.status).to.equal(503);
     expect(JSON.parse(late.text).checks.worker.reason).to.match(/1[01] s old/);
   });
 
-  it('GET /readyz 200 with a worker; names each check and its ms', async () => {
-    await worker.beat();
+  it('GET /readyz answers 200 with a worker, and the duration of each check', async () => {
+    await worker.recordHeartbeat();
     const { status, text } = await get(ops.port, '/readyz');
     expect(status).to.equal(200);
     const { checks } = JSON.parse(text);
     for (const name of ['database', 'redis', 'worker']) expect(checks[name].ms).to.be.a('number');
   });
 
-  it('GET /readyz 503 when the database never answers', async () => {
-    const { status, text } = await getFrom({ ...platform, db: { ...platform.db, probe: () => new Promise(() => undefined) } }, '/readyz');
+  it('GET /readyz answers 503 if the database does not respond', async () => {
+    const { status, text } = await getFrom(
+      { ...platform, db: { ...platform.db, checkWritable: () => new Promise(() => undefined) } },
+      '/readyz',
+    );
     expect(status).to.equal(503);
     expect(JSON.parse(text).checks.database.todo).to.contain('MONGODB_URL');
   });
 
-  it('GET /metrics tells of all processes, queues, undelivered events and Redis', async () => {
+  it('GET /metrics has the metrics of all processes, queues, undelivered events and Redis', async () => {
     const processes = ['api', 'gateway', 'gateway'].map((role) => {
       const metrics = createMetrics(role);
       if (role === 'gateway') metrics.sockets.set({ kind: 'bot' }, 7);
@@ -133,7 +136,7 @@ describe('operators’ pages', () => {
     await Promise.all(processes.map((one) => one.close()));
     await worker.enqueue('relay-channel', { channelId: '1000000000000000001' });
     const channelId = '1000000000000000001';
-    await worker.db.messages.collection.insertOne({ _id: '1', channelId, obAt: new Date(Date.now() - 5_000) } as never);
+    await worker.db.messages.collection.insertOne({ _id: '1', channelId, outboxAt: new Date(Date.now() - 5_000) } as never);
     const { status, headers, text } = await get(ops.port, '/metrics');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.match(/^text\/plain; version=0\.0\.4/);
@@ -153,14 +156,14 @@ describe('operators’ pages', () => {
     expect(lines.filter((line) => line.startsWith('# TYPE parlance_sockets '))).to.have.length(1);
   });
 
-  it('GET /metrics leaves out what is away and says so', async () => {
-    const { status, text } = await getFrom({ ...platform, redisFacts: away, readMetricsFeeds: away }, '/metrics');
+  it('GET /metrics leaves out the metrics of an unavailable store and reports it in parlance_up', async () => {
+    const { status, text } = await getFrom({ ...platform, readRedisInfo: unavailable, readMetricsFeeds: unavailable }, '/metrics');
     expect(status).to.equal(200);
     expect(text).to.contain('parlance_up{store="redis"} 0').and.contain('parlance_up{store="database"} 1');
     expect(text).not.to.contain('parlance_redis_aof');
   });
 
-  it('GET /queues is whole without the outside, and tells what each queue is for', async () => {
+  it('GET /queues loads nothing from other hosts and describes each queue', async () => {
     const { status, headers, text } = await get(ops.port, '/queues');
     expect(status).to.equal(200);
     expect(headers['content-security-policy']).to.contain("default-src 'self'");
@@ -182,18 +185,18 @@ describe('operators’ pages', () => {
     ['PUT', '/queues/api/queues/relay/obliterate'],
     ['POST', '/queues/api/queues/relay/add'],
   ] as const)
-    it(`405 ${method} ${path}: nothing can be changed`, async () => {
+    it(`${method} ${path} answers 405 and changes nothing`, async () => {
       const counts = await platform.queues[0]?.getJobCounts();
       expect((await get(ops.port, path, undefined, method)).status).to.equal(405);
       expect(await platform.queues[0]?.getJobCounts()).to.deep.equal(counts);
       expect(await platform.queues[0]?.isPaused()).to.equal(false);
     });
 
-  it('listens on loopback alone without a password', async () => {
+  it('listens on loopback only without a password', async () => {
     const outside = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
     for (const { address } of outside.filter((one) => one.family === 'IPv4' && !one.internal)) {
-      const fault = await get(ops.port, '/healthz', undefined, 'GET', address).catch((error: unknown) => error);
-      expect(fault, address).to.be.instanceOf(Error);
+      const error = await get(ops.port, '/healthz', undefined, 'GET', address).catch((reason: unknown) => reason);
+      expect(error, address).to.be.instanceOf(Error);
     }
   });
 
@@ -206,25 +209,25 @@ describe('operators’ pages', () => {
 
     for (const path of ['/', '/readyz', '/metrics', '/queues', '/queues/api/queues', '/queues/static/favicon-32x32.png', '/nothing'])
       for (const [who, auth] of [
-        ['nobody', undefined],
+        ['a request without credentials', undefined],
         ['a wrong password', 'ops:password'],
-        ['another user', 'admin:pässword:1'],
-        ['no password', 'ops:'],
+        ['a wrong user', 'admin:pässword:1'],
+        ['an empty password', 'ops:'],
       ] as const)
-        it(`401 ${path} for ${who}`, async () => {
+        it(`GET ${path} answers 401 for ${who}`, async () => {
           const { status, headers } = await get(locked.port, path, auth);
           expect(status).to.equal(401);
           expect(headers['www-authenticate']).to.match(/^Basic realm=/);
         });
 
-    it('401 for a scheme that is not Basic and for broken base64', async () => {
+    it('answers 401 for other schemes and invalid base64', async () => {
       for (const authorization of ['Bearer abc', 'Basic', 'Basic %%%'])
         expect((await fetch(`http://127.0.0.1:${locked.port}/`, { headers: { authorization } })).status).to.equal(401);
     });
 
-    it('/healthz is open', async () => expect((await get(locked.port, '/healthz')).status).to.equal(200));
+    it('GET /healthz needs no password', async () => expect((await get(locked.port, '/healthz')).status).to.equal(200));
 
-    it('200 for user ops with the password', async () => {
+    it('answers 200 for user ops with the password', async () => {
       const authorization = `Basic ${Buffer.from('ops:pässword:1').toString('base64')}`;
       expect((await fetch(`http://127.0.0.1:${locked.port}/metrics`, { headers: { authorization } })).status).to.equal(200);
     });

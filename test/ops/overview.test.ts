@@ -11,7 +11,7 @@ import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatf
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { testConfig } from '../harness/stores.ts';
 
-describe('operators’ overview', () => {
+describe('the operators’ overview', () => {
   const config = testConfig();
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
@@ -30,7 +30,7 @@ describe('operators’ overview', () => {
     await Promise.all([platform.close(), worker.close()]);
   });
 
-  it('GET / is HTML under a policy that lets nothing in but its own files', async () => {
+  it('GET / is HTML with a policy that allows only its own files', async () => {
     const { status, headers } = await get('/');
     expect(status).to.equal(200);
     expect(headers.get('content-type')).to.match(/^text\/html/);
@@ -48,20 +48,20 @@ describe('operators’ overview', () => {
     expect(headers.get('x-content-type-options')).to.equal('nosniff');
   });
 
-  it('GET / holds no inline script or style and names no other origin', async () => {
+  it('GET / contains no inline script or style and no other origin', async () => {
     const text = await (await get('/')).text();
     expect(text).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc=)|https?:\/\//);
   });
 
-  it('GET / explains every queue: what waits, what is normal, what to do', async () => {
+  it('GET / explains every queue: what it does, what is normal, what to do', async () => {
     const text = await (await get('/')).text();
-    for (const [name, { about, normal, grows }] of Object.entries(queues)) {
+    for (const [name, { description, normal, whenGrowing }] of Object.entries(queues)) {
       expect(text).to.contain(`id="queue-${name}"`);
-      for (const words of [about, normal, grows]) expect(text, name).to.contain(words);
+      for (const part of [description, normal, whenGrowing]) expect(text, name).to.contain(part);
     }
   });
 
-  it('GET /page/… is every script that the page imports, its style and its icon, each of its type', async () => {
+  it('GET /page/… serves every script of the page, its style sheet and its icon, with the right type', async () => {
     const sources = readdirSync('apps/ops/page').filter((name) => name.endsWith('.ts'));
     const files = [...sources.map((name) => name.replace(/ts$/, 'js')), 'style.css', 'icon.svg'];
     const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
@@ -81,11 +81,12 @@ describe('operators’ overview', () => {
     '/page/main.js/',
     '/page/main.js%00',
   ])
-    it(`404 GET ${path}`, async () => expect((await get(path)).status).to.equal(404));
+    it(`GET ${path} answers 404`, async () => expect((await get(path)).status).to.equal(404));
 
-  it('404 for what is not a read', async () => expect((await get('/page/main.js', { method: 'POST' })).status).to.equal(404));
+  it('answers 404 to other methods than GET and HEAD', async () =>
+    expect((await get('/page/main.js', { method: 'POST' })).status).to.equal(404));
 
-  it('every metric that the page reads is told, with its labels, and leaves no figure unknown', async () => {
+  it('/metrics has every metric that the page reads, with its labels, so that no measure is unknown', async () => {
     const roles = ['api', 'gateway', 'worker'].map((role) => ({ role, metrics: createMetrics(role) }));
     const read = createReader();
     const feed = async (): Promise<string> => {
@@ -93,34 +94,34 @@ describe('operators’ overview', () => {
       await Promise.all(feeds.map((one) => one.close()));
       return (await get('/metrics')).text();
     };
-    await worker.beat();
+    await worker.recordHeartbeat();
     for (const { metrics } of roles) {
       metrics.events.inc({ event: 'MESSAGE_CREATE' });
       metrics.deliveryLatency.observe(0.01);
       metrics.sockets.inc({ kind: 'bot' });
       metrics.http.observe({ method: 'GET', route: '/api/gateway', status: '200' }, 0.01);
       metrics.jobs.observe({ job: 'relay-channel', outcome: 'done' }, 0.01);
-      metrics.endpoints.note('7', 10, true);
+      metrics.endpoints.record('7', 10, true);
     }
     const missing = (text: string): string[] =>
       Object.entries(readMetrics).flatMap(([name, labels]) => {
         const lines = text.split('\n').filter((line) => line.startsWith(name) && /^(_bucket)?[ {]/.test(line.slice(name.length)));
-        const told = text.includes(`# HELP ${name} `) && lines.length > 0;
-        return told && labels.every((label) => lines.some((line) => line.includes(`${label}="`))) ? [] : [name];
+        const isExported = text.includes(`# HELP ${name} `) && lines.length > 0;
+        return isExported && labels.every((label) => lines.some((line) => line.includes(`${label}="`))) ? [] : [name];
       });
-    // On a busy machine Redis may answer too late once, which is told instead.
+    // On a busy machine Redis may respond too late once; its metrics are left out then.
     let text = await feed();
     for (let tries = 1; tries < 10 && missing(text).length > 0; tries++) text = await feed();
     expect(missing(text)).to.deep.equal([]);
     const groups = groupsOf([read(text, 1_000_000), read(text, 1_005_000)]);
     for (const [group, rows] of Object.entries(groups)) {
       expect(rows, group).not.to.deep.equal([]);
-      for (const { name, now, verdict } of rows) expect([verdict.state, now], name).not.to.include('unknown').and.not.include('not known');
+      for (const { name, now, assessment } of rows) expect([assessment.state, now], name).not.to.include('unknown');
     }
     expect(groups.queues.map(({ name }) => name)).to.have.members(Object.keys(queues));
   });
 
-  it('the oldest job of a queue is found also where the newest is taken first', async () => {
+  it('/metrics has the age of the oldest job even if a queue takes the newest first', async () => {
     const now = platform.now;
     for (const id of ['1', '2', '3']) await worker.enqueue('post-interaction', { interactionId: `100000000000000000${id}` });
     const oldest = Math.min(

@@ -5,9 +5,9 @@ import { Socket as Connection, isIP } from 'node:net';
 import { expect } from 'chai';
 import ipaddr from 'ipaddr.js';
 import { createOutbound, type Outbound, type OutboundResult } from '../../lib/outbound/request.ts';
-import { askNameServers } from '../../lib/outbound/target.ts';
+import { createDnsResolver } from '../../lib/outbound/target.ts';
 
-/** What the name server of the test says of each name: addresses, that there is none, that it failed, or nothing at all. */
+/** The response of the test's name server for each name: addresses, no such name, a server failure or no response. */
 const zone: Record<
   string,
   readonly string[] | 'none' | 'failed' | 'silent' | { 4: readonly string[] | 'failed' | 'silent'; 6: readonly string[] | 'failed' }
@@ -24,7 +24,7 @@ const zone: Record<
   'silent.example': 'silent',
 };
 
-/** Names whose owner changes what they say: the addresses of the first question of each family, and of all later ones. */
+/** Names whose addresses change: those for the first query of each family, and for all later queries. */
 const rebinding: Record<string, { 4: [first: string[], later: string[]]; 6: [first: string[], later: string[]] }> = {
   'rebind.example': { 4: [['93.184.215.14'], ['127.0.0.1']], 6: [[], []] },
   'rebind6.example': { 4: [['93.184.215.14'], ['93.184.215.14']], 6: [['2606:2800:21f:cb07::1'], ['::1']] },
@@ -34,10 +34,10 @@ const rebinding: Record<string, { 4: [first: string[], later: string[]]; 6: [fir
 
 const typeOf = { 4: 1, 6: 28 } as const;
 
-/** How often each name was asked for, by family. */
-const asked = new Map<string, number>();
+/** The number of queries for each name and family. */
+const queries = new Map<string, number>();
 
-/** The answer to one DNS question; null for silence. */
+/** The response to one DNS query; null for none. */
 function answerTo(query: Buffer): Buffer | null {
   const labels: string[] = [];
   let at = 12;
@@ -47,11 +47,11 @@ function answerTo(query: Buffer): Buffer | null {
   }
   const family = query.readUInt16BE(at + 1) === typeOf[4] ? 4 : 6;
   const name = labels.join('.').toLowerCase();
-  const times = asked.get(`${name} ${family}`) ?? 0;
-  asked.set(`${name} ${family}`, times + 1);
-  const said = zone[name] ?? 'none';
-  const standing = typeof said === 'object' && '6' in said ? said[family] : said;
-  const entry = rebinding[name]?.[family][times > 0 ? 1 : 0] ?? standing;
+  const times = queries.get(`${name} ${family}`) ?? 0;
+  queries.set(`${name} ${family}`, times + 1);
+  const stored = zone[name] ?? 'none';
+  const fixed = typeof stored === 'object' && '6' in stored ? stored[family] : stored;
+  const entry = rebinding[name]?.[family][times > 0 ? 1 : 0] ?? fixed;
   if (entry === 'silent') return null;
   const records = typeof entry === 'string' ? [] : entry.filter((one) => isIP(one) === family);
   const header = Buffer.from(query.subarray(0, 12));
@@ -71,7 +71,7 @@ function answerTo(query: Buffer): Buffer | null {
   return Buffer.concat([header, query.subarray(12, at + 5), ...rows]);
 }
 
-const failure = (result: OutboundResult): string => (result.ok ? `answered ${result.status}` : `${result.step}: ${result.reason}`);
+const failure = (result: OutboundResult): string => (result.ok ? `status ${result.status}` : `${result.step}: ${result.reason}`);
 
 describe('outbound: name servers', () => {
   let server: Socket;
@@ -83,59 +83,59 @@ describe('outbound: name servers', () => {
     });
     server.bind(0, '127.0.0.1');
     await once(server, 'listening');
-    outbound = createOutbound({ allow: [], resolve: askNameServers([`127.0.0.1:${server.address().port}`]) });
+    outbound = createOutbound({ allow: [], resolve: createDnsResolver([`127.0.0.1:${server.address().port}`]) });
   });
   after(() => {
     server.close();
   });
-  const ask = async (host: string, timeoutMs = 5_000): Promise<string> =>
+  const request = async (host: string, timeoutMs = 5_000): Promise<string> =>
     failure(await outbound({ url: `https://${host}/`, timeoutMs, maxBytes: 1_000 }));
 
-  // Tests may not connect off loopback: failing there shows that the name was let through.
+  // Tests may connect only to loopback, so a failure at connect shows that the name was accepted.
   for (const host of ['public.example', 'PUBLIC.example.', 'half.example'])
-    it(`${host} is let through`, async () => expect(await ask(host)).to.match(/^connect: /));
+    it(`accepts ${host}`, async () => expect(await request(host)).to.match(/^connect: /));
   for (const host of ['inside.example', 'inside6.example', 'mixed.example', 'mapped.example'])
-    it(`${host} is refused`, async () => expect(await ask(host)).to.equal('dns: the host has an address that is not public'));
+    it(`refuses ${host}`, async () => expect(await request(host)).to.equal('dns: the host has an address that is not public'));
   for (const host of ['gone.example', 'failed.example', 'localhost', 'localhost.localdomain'])
-    it(`${host} is not found, whatever this machine's own files say`, async () => expect(await ask(host)).to.match(/^dns: /));
-  it('one that nobody answers for ends at the deadline, or sooner, and nobody is asked any more', async () => {
-    expect(await ask('silent.example', 200)).to.equal('dns: timed out');
-    expect(await ask('silent.example', 10_000)).to.equal('dns: the host was not found');
-    // One try before the deadline, two where there was time: while those waited, the first request's second would have come.
-    expect([asked.get('silent.example 4'), asked.get('silent.example 6')]).to.deep.equal([3, 3]);
+    it(`does not find ${host}, also if the hosts file has it`, async () => expect(await request(host)).to.match(/^dns: /));
+  it('fails at the deadline or earlier when the name server does not respond, and sends no more queries', async () => {
+    expect(await request('silent.example', 200)).to.equal('dns: timed out');
+    expect(await request('silent.example', 10_000)).to.equal('dns: the host was not found');
+    // One attempt before the short deadline and two before the long one. A second attempt of the first request would have come in that time.
+    expect([queries.get('silent.example 4'), queries.get('silent.example 6')]).to.deep.equal([3, 3]);
   });
 
-  describe('a name that is turned to loopback', () => {
+  describe('a name whose addresses change to loopback', () => {
     const refused = 'dns: the host has an address that is not public';
     for (const host of ['rebind.example', 'rebind6.example', 'other-family.example'])
-      it(`${host} goes where the first answer said, asked once a family; the next request is refused`, async () => {
-        expect(await ask(host)).to.match(/^connect: /);
-        expect([asked.get(`${host} 4`), asked.get(`${host} 6`)]).to.deep.equal([1, 1]);
-        expect(await ask(host)).to.equal(refused);
+      it(`${host}: connects to the address of the first response, with one query per family, and refuses the next request`, async () => {
+        expect(await request(host)).to.match(/^connect: /);
+        expect([queries.get(`${host} 4`), queries.get(`${host} 6`)]).to.deep.equal([1, 1]);
+        expect(await request(host)).to.equal(refused);
       });
-    it('the other way round it is refused first', async () => {
-      expect(await ask('back.example')).to.equal(refused);
-      expect(await ask('back.example')).to.match(/^connect: /);
+    it('refuses a name while it resolves to loopback, and accepts it later', async () => {
+      expect(await request('back.example')).to.equal(refused);
+      expect(await request('back.example')).to.match(/^connect: /);
     });
   });
 
-  it('of many addresses four are tried, those of IPv4 first', async () => {
-    const dialled: string[] = [];
+  it('tries four of many addresses, IPv4 first', async () => {
+    const connected: string[] = [];
     const prototype = Connection.prototype as unknown as { connect: (this: Connection, ...args: unknown[]) => Connection };
     const { connect } = prototype;
-    prototype.connect = function noted(first, ...rest) {
+    prototype.connect = function recorded(first, ...rest) {
       const { host } = (Array.isArray(first) ? first[0] : first) as { host?: string };
-      if (host?.includes('2606:') || host?.startsWith('93.')) dialled.push(host); // not what other files left open in this process
+      if (host?.includes('2606:') || host?.startsWith('93.')) connected.push(host); // ignores connections of other test files in this process
       return connect.call(this, first, ...rest);
     };
     try {
-      expect(await ask('many.example')).to.match(/^connect: /);
+      expect(await request('many.example')).to.match(/^connect: /);
       const found = ['2606:2800:21f:cb07::1', '93.184.215.14'];
       const other = createOutbound({ allow: [], resolve: async () => found });
       expect(failure(await other({ url: 'https://two.example/', timeoutMs: 5_000, maxBytes: 1_000 }))).to.match(/^connect: /);
     } finally {
       prototype.connect = connect;
     }
-    expect(dialled.map((one) => isIP(one))).to.deep.equal([4, 4, 4, 6, 4, 6]);
+    expect(connected.map((one) => isIP(one))).to.deep.equal([4, 4, 4, 6, 4, 6]);
   });
 });

@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 
-const certificate = makeCertificate(['127.0.0.1']);
+const certificate = await makeCertificate(['127.0.0.1']);
 
-/** Asks each URL of the command line, and says what came of it; a process of its own, as some of these variables count at the start alone. */
+/** A script that requests each URL of its arguments and prints the results. It runs as a separate process because some of these variables are read only at its start. */
 const child = `
   import { createOutbound } from './lib/outbound/request.ts';
   const urls = process.argv.slice(1);
@@ -16,7 +16,7 @@ const child = `
   console.log(JSON.stringify(results.map(({ status, reason }) => status ?? reason)));
 `;
 
-describe('outbound: proxies of the environment', () => {
+describe('outbound: proxies in the environment', () => {
   let proxy: Peer;
   let plain: Site;
   let secure: Site;
@@ -36,7 +36,7 @@ describe('outbound: proxies of the environment', () => {
     return JSON.parse(await text(node.stdout));
   };
 
-  it('are passed by, whatever they are called', async () => {
+  it('ignores every proxy variable', async () => {
     const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'npm_config_proxy', 'npm_config_https_proxy', 'GLOBAL_AGENT_HTTP_PROXY'];
     const at = `http://${proxy.pair}`;
     const variables = Object.fromEntries(names.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, at]));

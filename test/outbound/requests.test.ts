@@ -8,13 +8,13 @@ import { createOutbound, type Outbound, type OutboundRequest, type OutboundResul
 import { type Site, startSite } from '../harness/site.ts';
 
 const bounds = { timeoutMs: 5_000, maxBytes: 1_000 } satisfies Omit<OutboundRequest, 'url'>;
-const failure = (result: OutboundResult): string => (result.ok ? `answered ${result.status}` : `${result.step}: ${result.reason}`);
+const failure = (result: OutboundResult): string => (result.ok ? `status ${result.status}` : `${result.step}: ${result.reason}`);
 const text = (result: OutboundResult): string => (result.ok ? result.body.toString() : failure(result));
 
 describe('outbound: requests', () => {
   let site: Site;
   let outbound: Outbound;
-  let heard: { method: string; headers: IncomingMessage['headers']; body: string }[] = [];
+  let received: { method: string; headers: IncomingMessage['headers']; body: string }[] = [];
   const pages: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
     '/plain?a': (_request, response) => response.end('hello'),
     '/plain': (_request, response) => response.end('hello'),
@@ -45,7 +45,7 @@ describe('outbound: requests', () => {
       void (async () => {
         let body = '';
         for await (const piece of request) body += String(piece);
-        heard.push({ method: request.method ?? '', headers: request.headers, body });
+        received.push({ method: request.method ?? '', headers: request.headers, body });
         if (to !== undefined) response.writeHead(302, { location: decodeURIComponent(to) }).end();
         else if (count >= 0) response.writeHead(307, { location: count === 0 ? '/plain' : `/hops/${count - 1}` }).end();
         else pages[path]?.(request, response);
@@ -55,36 +55,40 @@ describe('outbound: requests', () => {
   });
   after(() => site.close());
   beforeEach(() => {
-    heard = [];
+    received = [];
   });
   afterEach(() => site.quiet());
   const get = (path: string, more: Partial<OutboundRequest> = {}): Promise<OutboundResult> =>
     outbound({ ...bounds, url: site.url + path, ...more });
 
-  it('answers status, headers, body and the time taken', async () => {
+  it('returns status, headers, body and duration', async () => {
     const result = await get('/plain');
     expect([result.ok && result.status, text(result), result.ms >= 0]).to.deep.equal([200, 'hello', true]);
     expect(result).to.have.property('url', `${site.url}/plain`);
     expect(await get('/plain?a#b')).to.have.property('url', `${site.url}/plain?a`);
   });
 
-  it('says who it is, asks for no compression, and keeps no cookies', async () => {
+  it('sends its user agent, requests no compression and stores no cookies', async () => {
     await get('/cookie');
     await get('/cookie');
-    expect(heard[1]?.headers).to.include({ 'user-agent': 'Parlance', 'accept-encoding': 'identity', host: site.pair });
-    expect(heard[1]?.headers).not.to.have.any.keys('cookie', 'authorization', 'referer');
+    expect(received[1]?.headers).to.include({ 'user-agent': 'Parlance', 'accept-encoding': 'identity', host: site.pair });
+    expect(received[1]?.headers).not.to.have.any.keys('cookie', 'authorization', 'referer');
   });
 
-  it('sends a POST with the bytes and headers given, once', async () => {
+  it('sends a POST with the given bytes and headers once', async () => {
     const body = Buffer.from('{"type": "ping"}\u00e9');
     const result = await get('/plain', { method: 'POST', body, headers: { 'content-type': 'application/json', 'x-signature': 's' } });
     expect(text(result)).to.equal('hello');
-    expect(heard).to.have.length(1);
-    expect(heard[0]).to.deep.include({ method: 'POST', body: body.toString() });
-    expect(heard[0]?.headers).to.include({ 'content-type': 'application/json', 'x-signature': 's', 'content-length': String(body.length) });
+    expect(received).to.have.length(1);
+    expect(received[0]).to.deep.include({ method: 'POST', body: body.toString() });
+    expect(received[0]?.headers).to.include({
+      'content-type': 'application/json',
+      'x-signature': 's',
+      'content-length': String(body.length),
+    });
   });
 
-  it('takes no proxy from the environment', async () => {
+  it('ignores proxies in the environment', async () => {
     const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
     for (const name of names) process.env[name] = 'http://127.0.0.1:9';
     try {
@@ -94,7 +98,7 @@ describe('outbound: requests', () => {
     }
   });
 
-  it('any status is an answer', async () => {
+  it('returns a response of any status', async () => {
     for (const [path, status] of [
       ['/empty', 204],
       ['/teapot', 418],
@@ -103,118 +107,122 @@ describe('outbound: requests', () => {
       expect(await get(path)).to.include({ ok: true, status });
   });
 
-  describe('the body', () => {
-    it('of just maxBytes is read, a longer one fails', async () => {
+  describe('response body', () => {
+    it('reads a body of maxBytes, and fails for a longer one', async () => {
       expect(text(await get('/brim'))).to.have.length(1_000);
       expect(failure(await get('/long'))).to.equal('body: is longer than 1000 bytes');
       expect(await get('/long')).to.include({ status: 200 });
       expect(failure(await get('/endless'))).to.match(/^body: is longer/);
     });
-    it('is cut where that is wanted', async () => {
+    it('truncates a longer body with overflow: cut', async () => {
       expect(text(await get('/endless', { overflow: 'cut' }))).to.have.length(1_000);
     });
-    it('is read no further than is enough', async () => {
-      const result = await get('/half', { enough: (piece) => piece.includes('half') });
+    it('stops reading when `shouldStop` returns true', async () => {
+      const result = await get('/half', { shouldStop: (piece) => piece.includes('half') });
       expect(text(result)).to.equal('half');
     });
-    it('is left unread when it is not wanted', async () => {
-      expect(text(await get('/endless', { wants: ({ status }) => status !== 200 }))).to.equal('');
+    it('does not read the body when `shouldReadBody` returns false', async () => {
+      expect(text(await get('/endless', { shouldReadBody: ({ status }) => status !== 200 }))).to.equal('');
     });
-    it('that is compressed or cut short fails', async () => {
+    it('fails for a compressed or incomplete body', async () => {
       expect(failure(await get('/gzip'))).to.match(/^body: is compressed/);
       expect(failure(await get('/cut-short'))).to.match(/^body: failed/);
     });
   });
 
-  describe('the deadline', () => {
+  describe('deadline', () => {
     const timeoutMs = 150;
     it('covers headers and body', async () => {
       expect(failure(await get('/stuck', { timeoutMs }))).to.equal('status: timed out');
       expect(failure(await get('/half', { timeoutMs }))).to.equal('body: timed out');
     });
-    it('covers the name servers', async () => {
+    it('covers the DNS lookup', async () => {
       const waiting = createOutbound({ allow: [], resolve: () => new Promise(() => undefined) });
       expect(failure(await waiting({ ...bounds, url: 'https://example.com/', timeoutMs }))).to.equal('dns: timed out');
     });
-    it('covers TLS, with a peer that never speaks', async () => {
-      const mute = createServer().listen(0, '127.0.0.1');
-      await once(mute, 'listening');
-      const { port } = mute.address() as { port: number };
-      const calling = createOutbound({ allow: [`127.0.0.1:${port}`] });
-      expect(failure(await calling({ ...bounds, url: `https://127.0.0.1:${port}/`, timeoutMs }))).to.equal('tls: timed out');
-      mute.close();
+    it('covers the TLS handshake with a silent peer', async () => {
+      const silent = createServer().listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const { port } = silent.address() as { port: number };
+      const request = createOutbound({ allow: [`127.0.0.1:${port}`] });
+      expect(failure(await request({ ...bounds, url: `https://127.0.0.1:${port}/`, timeoutMs }))).to.equal('tls: timed out');
+      silent.close();
     });
-    it('is one for a whole chain of redirects', async () => {
-      const result = await get('/to/%2Fstuck', { timeoutMs, redirects: 3 });
+    it('covers all redirects together', async () => {
+      const result = await get('/to/%2Fstuck', { timeoutMs, maxRedirects: 3 });
       expect(failure(result)).to.equal('status: timed out');
       expect(result.ms).to.be.lessThan(timeoutMs + 100);
     });
   });
 
-  it('headers beyond 16 KiB, and what is not HTTP, fail at status', async () => {
+  it('fails at status for headers over 16 KiB and for other protocols than HTTP', async () => {
     expect(failure(await get('/headers'))).to.match(/^status: failed/);
-    const odd = createServer((socket) => socket.resume().end('SSH-2.0-odd\r\n')).listen(0, '127.0.0.1');
-    await once(odd, 'listening');
-    const { port } = odd.address() as { port: number };
-    const calling = createOutbound({ allow: [`127.0.0.1:${port}`] });
-    expect(failure(await calling({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.match(/^status: failed/);
-    odd.close();
-    await once(odd, 'close');
-    expect(failure(await calling({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.equal('connect: failed (ECONNREFUSED)');
+    const sshServer = createServer((socket) => socket.resume().end('SSH-2.0-odd\r\n')).listen(0, '127.0.0.1');
+    await once(sshServer, 'listening');
+    const { port } = sshServer.address() as { port: number };
+    const request = createOutbound({ allow: [`127.0.0.1:${port}`] });
+    expect(failure(await request({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.match(/^status: failed/);
+    sshServer.close();
+    await once(sshServer, 'close');
+    expect(failure(await request({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.equal('connect: failed (ECONNREFUSED)');
   });
 
   describe('redirects', () => {
     const to = (url: string): string => `/to/${encodeURIComponent(url)}`;
-    it('are answers by default, and for a POST always', async () => {
+    it('returns redirects as responses by default, and always for a POST', async () => {
       expect(await get(to('/plain'))).to.include({ ok: true, status: 302 });
-      expect(await get(to('/plain'), { method: 'POST', redirects: 3 })).to.include({ ok: true, status: 302 });
-      expect(heard).to.have.length(2);
+      expect(await get(to('/plain'), { method: 'POST', maxRedirects: 3 })).to.include({ ok: true, status: 302 });
+      expect(received).to.have.length(2);
     });
-    it('up to three are followed, a fourth fails', async () => {
-      const third = await get('/hops/2', { redirects: 3 });
+    it('follows up to three redirects, and fails at the fourth', async () => {
+      const third = await get('/hops/2', { maxRedirects: 3 });
       expect([text(third), third.ok && third.url]).to.deep.equal(['hello', `${site.url}/plain`]);
-      expect(failure(await get('/hops/3', { redirects: 3 }))).to.equal('status: redirects too many times');
+      expect(failure(await get('/hops/3', { maxRedirects: 3 }))).to.equal('status: redirects too many times');
     });
-    it('one without a place to go is an answer', async () => {
-      expect(await get('/nowhere', { redirects: 3 })).to.include({ ok: true, status: 302 });
+    it('returns a redirect without a location as the response', async () => {
+      expect(await get('/nowhere', { maxRedirects: 3 })).to.include({ ok: true, status: 302 });
     });
     const elsewhere: readonly [what: string, location: () => string, step: RegExp][] = [
       ['another port of the same host', () => `http://127.0.0.1:${site.port + 1}/`, /^url: is not an https URL/],
       ['a private address', () => 'https://10.0.0.1/', /^url: is not a public/],
-      ['loopback in another spelling', () => 'https://[::1]/', /^url: is not a public/],
-      ['a name of loopback', () => `https://localhost:${site.port}/`, /^dns: the host has an address/],
-      ['user info', () => `http://a:b@${site.pair}/plain`, /^url: must not contain a username or password/],
+      ['loopback as IPv6', () => 'https://[::1]/', /^url: is not a public/],
+      ['a name that resolves to loopback', () => `https://localhost:${site.port}/`, /^dns: the host has an address/],
+      ['a URL with a username and password', () => `http://a:b@${site.pair}/plain`, /^url: must not contain a username or password/],
       ['another scheme', () => 'file:///etc/passwd', /^url: is not an https/],
-      ['what is no URL', () => 'http://[', /^url: redirects to an address that is not/],
-      ['plain http outside', () => 'http://example.com/', /^url: is not an https/],
+      ['an invalid URL', () => 'http://[', /^url: redirects to an address that is not/],
+      ['plain http on another host', () => 'http://example.com/', /^url: is not an https/],
     ];
     for (const [what, location, step] of elsewhere)
-      it(`to ${what} fails`, async () => {
-        expect(failure(await get(to(location()), { redirects: 3 }))).to.match(step);
+      it(`fails for a redirect to ${what}`, async () => {
+        expect(failure(await get(to(location()), { maxRedirects: 3 }))).to.match(step);
       });
   });
 
   describe('OUTBOUND_ALLOW', () => {
-    it('lets its pair be plain http and private, however it is spelled', async () => {
+    it('allows plain http and a private address for its host and port, in any notation', async () => {
       expect(text(await outbound({ ...bounds, url: `http://0x7f.1:${site.port}/plain` }))).to.equal('hello');
     });
-    const widened: readonly [what: string, url: () => string, step: RegExp][] = [
+    const others: readonly [what: string, url: () => string, step: RegExp][] = [
       ['another port', () => `https://127.0.0.1:${site.port + 1}/`, /^url: is not a public/],
-      ['another port, plain', () => `http://127.0.0.1:${site.port + 1}/`, /^url: is not an https/],
-      ['another name of it', () => `https://localhost:${site.port}/`, /^dns: the host has/],
-      ['another address of it', () => `https://127.0.0.2:${site.port}/`, /^url: is not a public/],
-      ['loopback of the other family', () => `https://[::1]:${site.port}/`, /^url: is not a public/],
-      ['this machine by no address', () => `https://0:${site.port}/`, /^url: is not a public/],
-      ['a name under it', () => `https://127.0.0.1.example:${site.port}/`, /^dns: the host has/],
-      ['it as a user', () => `https://127.0.0.1:${site.port}@localhost:${site.port}/`, /^url: must not contain a username or password/],
-      ['a mapped address of it', () => `https://[::ffff:127.0.0.1]:${site.port}/`, /^url: is not a public/],
-      ['user info', () => `http://a@${site.pair}/`, /^url: must not contain a username or password/],
+      ['another port with plain http', () => `http://127.0.0.1:${site.port + 1}/`, /^url: is not an https/],
+      ['another name of the host', () => `https://localhost:${site.port}/`, /^dns: the host has/],
+      ['another loopback address', () => `https://127.0.0.2:${site.port}/`, /^url: is not a public/],
+      ['the IPv6 loopback address', () => `https://[::1]:${site.port}/`, /^url: is not a public/],
+      ['the unspecified address', () => `https://0:${site.port}/`, /^url: is not a public/],
+      ['a subdomain-like name', () => `https://127.0.0.1.example:${site.port}/`, /^dns: the host has/],
+      [
+        'the pair as user info',
+        () => `https://127.0.0.1:${site.port}@localhost:${site.port}/`,
+        /^url: must not contain a username or password/,
+      ],
+      ['its IPv4-mapped address', () => `https://[::ffff:127.0.0.1]:${site.port}/`, /^url: is not a public/],
+      ['a username', () => `http://a@${site.pair}/`, /^url: must not contain a username or password/],
     ];
-    for (const [what, url, step] of widened)
-      it(`does not let in ${what}`, async () => {
+    for (const [what, url, step] of others)
+      it(`does not allow ${what}`, async () => {
         expect(failure(await outbound({ ...bounds, url: url() }))).to.match(step);
       });
-    it('a name in it may be private; the final dot makes another name', async () => {
+    it('allows a name to resolve to a private address; a final dot makes it another name', async () => {
       const named = createOutbound({ allow: [`localhost:${site.port}`] });
       expect(text(await named({ ...bounds, url: `http://LOCALHOST:${site.port}/plain` }))).to.equal('hello');
       expect(failure(await named({ ...bounds, url: `http://localhost.:${site.port}/plain` }))).to.equal('url: is not an https URL');

@@ -3,8 +3,9 @@ type Refusing = 'url' | 'dns';
 
 const hosts = (step: Refusing, names: readonly string[]): [string, Refusing][] => names.map((host) => [`http://${host}:PORT/`, step]);
 
-/** Hosts refused at `url`, by what they are; blanks stand between them. */
-const spaced = (kinds: Readonly<Record<string, string>>): [string, Refusing][] => hosts('url', Object.values(kinds).join(' ').split(' '));
+/** Hosts refused at `url`, by kind, separated by spaces. */
+const splitHosts = (kinds: Readonly<Record<string, string>>): [string, Refusing][] =>
+  hosts('url', Object.values(kinds).join(' ').split(' '));
 
 const loopback4 = hosts('url', [
   '127.0.0.1',
@@ -25,7 +26,7 @@ const loopback4 = hosts('url', [
   '0177.0x0.0.1',
   '127.0.0.01',
   '127.0.0.1.',
-  // escaped, and in characters that a URL reads as digits, dots, or nothing at all
+  // escaped, and in characters that a URL parser maps to digits, dots or nothing
   '%31%32%37.0.0.1',
   '127%2e0%2e0%2e1',
   '127%E3%80%820%E3%80%820%E3%80%821',
@@ -48,23 +49,22 @@ const loopback4 = hosts('url', [
   '127\ufeff.0.0.1',
 ]);
 
-const other4 = spaced({
+const other4 = splitHosts({
   'this network': '0 1 0.1 0.0.0.0 0x0 0.255.255.255',
   private:
     '10.0.0.1 10.1 012.1 ⑩.0.0.1 167772161 172.16.0.1 172.31.255.255 172.1048577 192.168.0.1 192.168.1 0300.0250.0.1 0xc0a80001 3232235521',
-  'link-local, with the metadata address of clouds':
+  'link-local, with the metadata address of cloud providers':
     '169.254.169.254 169.254.43518 0251.0376.0251.0376 0xA9.0xFE.0xA9.0xFE 0xa9fea9fe 2852039166',
-  'shared by carriers': '100.64.0.1 100.127.255.255 100.100.100.200',
+  'carrier-grade NAT': '100.64.0.1 100.127.255.255 100.100.100.200',
   'protocol assignments, documentation, 6to4 relays, benchmarking':
     '192.0.0.1 192.0.0.170 192.0.0.255 192.0.2.1 192.88.99.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1',
   'multicast, reserved, broadcast': '224.0.0.1 233.252.0.1 239.255.255.255 240.0.0.1 255.255.255.255 4294967295 0xffffffff',
 });
 
-const six = spaced({
+const six = splitHosts({
   'unspecified and loopback': '[::] [::1] [::2] [0:0:0:0:0:0:0:1] [0:0:0:0:0:0:0:0001] [0000:0000::0001]',
-  'carrying an IPv4 address: mapped':
-    '[::ffff:127.0.0.1] [::ffff:7f00:1] [::FFFF:7F00:1] [0:0:0:0:0:ffff:127.0.0.1] [0000:0000:0000:0000:0000:ffff:7f00:0001]',
-  'mapped, whatever they carry': '[::ffff:a9fe:a9fe] [::ffff:8.8.8.8]',
+  'mapped IPv4': '[::ffff:127.0.0.1] [::ffff:7f00:1] [::FFFF:7F00:1] [0:0:0:0:0:ffff:127.0.0.1] [0000:0000:0000:0000:0000:ffff:7f00:0001]',
+  'mapped, also of public addresses': '[::ffff:a9fe:a9fe] [::ffff:8.8.8.8]',
   compatible: '[::127.0.0.1] [::7f00:1] [::a9fe:a9fe] [::8.8.8.8]',
   'translated and NAT64':
     '[::ffff:0:127.0.0.1] [64:ff9b::127.0.0.1] [64:ff9b::7f00:1] [64:FF9B::10.0.0.1] [64:ff9b::8.8.8.8] [64:ff9b:1::1]',
@@ -72,13 +72,13 @@ const six = spaced({
     '[2002:7f00:1::] [2002:7f00:0001::1] [2002:a9fe:a9fe::] [2002:a00:1::] [2001::1] [2001:0:4136:e378:8000:63bf:3fff:fdd2] [2001:0:a9fe:a9fe::] [fe80::5efe:127.0.0.1]',
   'discard, protocol assignments, benchmarking, relays, ORCHID, documentation':
     '[100::1] [100:0:0:1::1] [2001:1::1] [2001:2::1] [2001:3::1] [2001:4:112::1] [2001:5::1] [2001:10::1] [2001:20::1] [2001:30::1] [2001:db8::1] [2620:4f:8000::1] [3fff::1]',
-  'given out to nobody': '[1fff::1] [4000::1] [5f00::1] [8000::1]',
+  'not assigned': '[1fff::1] [4000::1] [5f00::1] [8000::1]',
   'unique local, link-local, site-local, multicast':
     '[fc00::1] [fd00:ec2::254] [fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff] [fe80::1] [febf::1] [fec0::1] [feff::1] [ff00::] [ff02::1] [ff05::2]',
 });
 
-/** Hosts that no URL has: a parser more forgiving than ours would read an address out of most of them. */
-const broken = hosts('url', [
+/** Invalid hosts. A more lenient parser would read an address in most of them. */
+const invalid = hosts('url', [
   '[fe80::1%25eth0]',
   '[fe80::1%lo]',
   '[::1%25lo]',
@@ -146,8 +146,8 @@ const names = hosts('dns', [
   'faß.example',
 ]);
 
-/** What stands around the host. */
-const around: [string, Refusing][] = [
+/** URLs with unusual parts other than the host. */
+const urls: [string, Refusing][] = [
   // user info
   ['http://@127.0.0.1:PORT/', 'url'],
   ['http://@example.com:PORT/', 'dns'],
@@ -185,7 +185,7 @@ const around: [string, Refusing][] = [
   ['\0http://127.0.0.1:PORT/', 'url'],
   ['ht\ntp://127.0.0.1:PORT/', 'url'],
   ['hTtP://127.0.0.1:PORT/', 'url'],
-  // other schemes, none, and what is no URL
+  // other schemes, no scheme, and invalid URLs
   ['ftp://example.com/', 'url'],
   ['file:///etc/passwd', 'url'],
   ['data:text/html,hello', 'url'],
@@ -203,12 +203,12 @@ const around: [string, Refusing][] = [
   ['', 'url'],
 ];
 
-/** URLs that must reach nothing, `PORT` being where a site listens on loopback; each with the step that refuses it where every name resolves to loopback. */
+/** URLs that must not reach the site on loopback whose port replaces `PORT`, with the step that refuses each when every name resolves to loopback. */
 export const spellings: readonly (readonly [url: string, step: Refusing])[] = [
   ...loopback4,
   ...other4,
   ...six,
-  ...broken,
+  ...invalid,
   ...names,
-  ...around,
+  ...urls,
 ];

@@ -5,18 +5,19 @@ import { createOutbound, type OutboundResult } from '../../lib/outbound/request.
 import { makeCertificate } from '../harness/certificate.ts';
 import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
 
-const reason = (result: OutboundResult): string => (result.ok ? `answered ${result.status}` : `${result.step}: ${result.reason}`);
+const reason = (result: OutboundResult): string => (result.ok ? `status ${result.status}` : `${result.step}: ${result.reason}`);
+
+const certificates = {
+  good: await makeCertificate(['site.example', 'localhost']),
+  address: await makeCertificate(['127.0.0.1']),
+  named: await makeCertificate(['other.example']),
+  expired: await makeCertificate(['site.example'], -1),
+  early: await makeCertificate(['site.example'], 10, 1),
+  wild: await makeCertificate(['*.site.example']),
+  unknown: await makeCertificate(['site.example']),
+};
 
 describe('outbound: TLS', () => {
-  const certificates = {
-    good: makeCertificate(['site.example', 'localhost']),
-    address: makeCertificate(['127.0.0.1']),
-    named: makeCertificate(['other.example']),
-    expired: makeCertificate(['site.example'], -1),
-    early: makeCertificate(['site.example'], 10, 1),
-    wild: makeCertificate(['*.site.example']),
-    unknown: makeCertificate(['site.example']),
-  };
   const { unknown: _unknown, ...trusted } = certificates;
   const ca = Object.values(trusted)
     .map(({ cert }) => cert)
@@ -30,62 +31,66 @@ describe('outbound: TLS', () => {
     for (const site of Object.values(sites)) await site.close();
   });
   const portOf = (name: keyof typeof certificates): number => sites[name]?.port ?? 0;
-  const ask = async (name: keyof typeof certificates, host = 'site.example', own: string | undefined = ca): Promise<string> => {
+  const request = async (name: keyof typeof certificates, host = 'site.example', own: string | undefined = ca): Promise<string> => {
     const pair = `${host}:${portOf(name)}`;
     const outbound = createOutbound({ allow: [pair], resolve: async () => ['127.0.0.1'], ...(own ? { ca: own } : {}) });
     return reason(await outbound({ url: `https://${pair}/`, timeoutMs: 5_000, maxBytes: 1_000 }));
   };
 
-  it('a certificate for the name is accepted, one for the address at an address', async () => {
-    expect(await ask('good')).to.equal('answered 200');
-    expect(await ask('good', 'localhost')).to.equal('answered 200');
-    expect(await ask('address', '127.0.0.1')).to.equal('answered 200');
+  it('accepts a certificate for the name, and one for the address when the URL has an address', async () => {
+    expect(await request('good')).to.equal('status 200');
+    expect(await request('good', 'localhost')).to.equal('status 200');
+    expect(await request('address', '127.0.0.1')).to.equal('status 200');
   });
-  it('fails for one of an unknown authority', async () => {
-    expect(await ask('unknown')).to.equal('tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)');
-    expect(await ask('good', 'site.example', '')).to.equal('tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)');
+  it('fails for a certificate of an unknown authority', async () => {
+    expect(await request('unknown')).to.equal('tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)');
+    expect(await request('good', 'site.example', '')).to.equal('tls: failed (DEPTH_ZERO_SELF_SIGNED_CERT)');
   });
-  it('fails for one of another name, and for a name’s at its address', async () => {
-    expect(await ask('named')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
-    expect(await ask('good', '127.0.0.1')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
+  it('fails for a certificate of another name, and for a certificate of a name when the URL has an address', async () => {
+    expect(await request('named')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
+    expect(await request('good', '127.0.0.1')).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
   });
-  it('fails for one past its time, or before it', async () => {
-    expect(await ask('expired')).to.equal('tls: failed (CERT_HAS_EXPIRED)');
-    expect(await ask('early')).to.equal('tls: failed (CERT_NOT_YET_VALID)');
+  it('fails for a certificate that is expired or not yet valid', async () => {
+    expect(await request('expired')).to.equal('tls: failed (CERT_HAS_EXPIRED)');
+    expect(await request('early')).to.equal('tls: failed (CERT_NOT_YET_VALID)');
   });
-  it('a star stands for one label; a final dot is no part of the name', async () => {
-    expect(await ask('wild', 'a.site.example')).to.equal('answered 200');
+  it('matches a wildcard with one label, and ignores a final dot of the name', async () => {
+    expect(await request('wild', 'a.site.example')).to.equal('status 200');
     for (const host of ['site.example', 'a.b.site.example', 'a.other.example'])
-      expect(await ask('wild', host)).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
-    expect(await ask('good', 'site.example.')).to.equal('answered 200');
+      expect(await request('wild', host)).to.equal('tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)');
+    expect(await request('good', 'site.example.')).to.equal('status 200');
   });
 
   describe('fails with a peer that', () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     const rows: readonly [what: string, peer: () => Promise<Peer>, reason: string][] = [
       [
-        'has TLS 1.1 at most',
+        'supports at most TLS 1.1',
         () => startSite(() => undefined, { ...certificates.good, ...old }),
         'failed (ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION)',
       ],
       [
-        'speaks HTTP/2 alone',
+        'supports only HTTP/2',
         () => startSite(() => undefined, { ...certificates.good, ALPNProtocols: ['h2'] }),
         'failed (ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL)',
       ],
-      ['leaves at the greeting', () => startPeer((socket) => socket.once('data', () => socket.end())), 'failed (ECONNRESET)'],
       [
-        'breaks off at the greeting',
+        'closes the connection at the ClientHello',
+        () => startPeer((socket) => socket.once('data', () => socket.end())),
+        'failed (ECONNRESET)',
+      ],
+      [
+        'resets the connection at the ClientHello',
         () => startPeer((socket) => socket.once('data', () => socket.resetAndDestroy())),
         'failed (ECONNRESET)',
       ],
       [
-        'speaks something else',
+        'speaks another protocol',
         () => startPeer((socket) => socket.once('data', () => socket.write('220 mail ESMTP\r\n'))),
         'failed (ERR_SSL_WRONG_VERSION_NUMBER)',
       ],
       [
-        'begins and stops',
+        'stops within its first record',
         () => startPeer((socket) => socket.once('data', () => socket.write(Buffer.from([22, 3, 3, 0, 99, 2])))),
         'timed out',
       ],
@@ -102,13 +107,13 @@ describe('outbound: TLS', () => {
       });
   });
 
-  it('sends nothing of a request, and no name but the host’s, before the certificate is found good', async () => {
-    let heard = Buffer.alloc(0);
+  it('sends nothing but the host name before it has verified the certificate', async () => {
+    let received = Buffer.alloc(0);
     const { port } = sites.named as Site;
     const proxy = await startPeer((near) => {
       const far = connect(port, '127.0.0.1').on('error', () => near.destroy());
       near.on('data', (piece) => {
-        heard = Buffer.concat([heard, piece]);
+        received = Buffer.concat([received, piece]);
       });
       near.pipe(far).pipe(near);
     });
@@ -117,22 +122,22 @@ describe('outbound: TLS', () => {
     await proxy.quiet();
     await proxy.close();
     expect([reason(result), sites.named?.asked]).to.deep.equal(['tls: failed (ERR_TLS_CERT_ALTNAME_INVALID)', []]);
-    expect(heard.includes('site.example')).to.equal(true);
+    expect(received.includes('site.example')).to.equal(true);
   });
-  it('fails although the environment says not to verify', async () => {
+  it('verifies certificates also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
-      expect(await ask('unknown')).to.match(/^tls: /);
+      expect(await request('unknown')).to.match(/^tls: /);
     } finally {
       delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     }
   });
-  it('fails where there is no TLS, and plain http fails where there is', async () => {
+  it('fails for https to a port without TLS, and for http to a port with TLS', async () => {
     const plain = await startSite((_request, response) => response.end('plain'));
     const outbound = createOutbound({ allow: [plain.pair, `127.0.0.1:${portOf('good')}`], ca });
     const bounds = { timeoutMs: 5_000, maxBytes: 1_000 };
     expect(reason(await outbound({ ...bounds, url: plain.url.replace('http:', 'https:') }))).to.match(/^tls: failed/);
-    expect(reason(await outbound({ ...bounds, url: `http://127.0.0.1:${portOf('good')}/` }))).to.match(/^status: failed|^answered 400/);
+    expect(reason(await outbound({ ...bounds, url: `http://127.0.0.1:${portOf('good')}/` }))).to.match(/^status: failed|^status 400/);
     await plain.close();
   });
 });

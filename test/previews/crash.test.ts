@@ -3,22 +3,19 @@ import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
-import { page, sendPage } from '../harness/previews.ts';
-import { until } from '../harness/scene.ts';
-import { startSite } from '../harness/site.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { seedServer } from '../harness/seed.ts';
+import { page, sendPage, startSite } from '../harness/site.ts';
 import { startStack } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
-import { makeWorld } from '../harness/world.ts';
 
-describe('link previews: a worker killed while the site is asked', function () {
-  this.timeout(180_000); // processes start, and a dead worker's job is found after seconds
-
-  it('another worker finishes the work, once', async () => {
-    let asked = (): void => undefined;
-    const arrived = new Promise<void>((resolve) => (asked = resolve));
-    const held: ServerResponse[] = [];
+describe('link previews: a worker killed during the request to the site', () => {
+  it('another worker finishes the job once', async () => {
+    let markRequested = (): void => undefined;
+    const requested = new Promise<void>((resolve) => (markRequested = resolve));
+    const responses: ServerResponse[] = [];
     const site = await startSite((_request, response) => {
-      if (held.push(response) === 1) asked();
+      if (responses.push(response) === 1) markRequested();
       else sendPage(response, page('found'));
     });
     const config = testConfig({ OUTBOUND_ALLOW: site.pair });
@@ -30,23 +27,23 @@ describe('link previews: a worker killed while the site is asked', function () {
     );
     const platform = await openApiPlatform(config, createLog('test', 'error'));
     try {
-      const [doomed, other] = stack.workers;
-      await other?.stop('SIGTERM'); // so that the one to be killed has the job
-      const world = await makeWorld(platform, { bots: 1, channels: 1 });
-      const posted = await fetch(`${stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`, {
+      const [killed, other] = stack.workers;
+      await other?.stop('SIGTERM'); // so that the worker to kill gets the job
+      const seeded = await seedServer(platform, { bots: 1, channels: 1 });
+      const posted = await fetch(`${stack.apiUrl()}/api/channels/${seeded.channelIds[0]}/messages`, {
         method: 'POST',
-        headers: { Authorization: `Bearer ${world.ownerToken}`, 'Content-Type': 'application/json' },
+        headers: { Authorization: `Bearer ${seeded.ownerToken}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ content: `${site.url}/page` }),
       });
       const { id } = (await posted.json()) as { id: string };
       const stored = async (): Promise<MessageDoc> => (await platform.db.messages.findOne({ _id: id }).lean()) as MessageDoc;
-      await arrived;
-      await doomed?.stop('SIGKILL');
+      await requested;
+      await killed?.stop('SIGKILL');
       expect((await stored()).previewsAt).to.be.instanceOf(Date);
       await other?.start();
       for (let tries = 0; tries < 4 && (await stored()).previewsAt; tries++)
-        await until(async () => (await stored()).previewsAt === undefined, 'the mark goes').catch(() => undefined);
-      await until(async () => (await stored()).obAt === undefined, 'the event is delivered');
+        await waitUntil(async () => (await stored()).previewsAt === undefined, 'previewsAt is removed').catch(() => undefined);
+      await waitUntil(async () => (await stored()).outboxAt === undefined, 'the event is relayed');
       expect(await stored()).to.deep.include({ previews: [{ url: `${site.url}/page`, title: 'found' }], editedAt: null });
       expect(site.asked).to.deep.equal(['/page', '/page']);
     } finally {

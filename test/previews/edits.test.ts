@@ -2,185 +2,184 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { fetchPreviews, sweepPreviews } from '../../lib/domain/previews/previews.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
-import { expectError } from '../harness/expect-error.ts';
+import { unknownId } from '../harness/factories.ts';
 import { plainMessage } from '../harness/plain-message.ts';
-import { type PreviewScene, page, sendPage, startPreviewScene } from '../harness/previews.ts';
+import { refused } from '../harness/requests.ts';
+import { page, sendPage } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
+import { startPreviewFixture } from './fixture.ts';
 
-describe('fetch-previews: edits, deletes, repeats', () => {
-  let scene: PreviewScene;
-  /** Answers that the site holds back, and who waits for one to be asked for. */
-  const held: ServerResponse[] = [];
-  let asked: (() => void) | null = null;
-  before(async () => {
-    scene = await startPreviewScene((request, response) => {
+describe('fetch-previews: edits, deletes and repeated runs', () => {
+  /** Responses that the site has not sent yet, and what to call on the next request for one. */
+  const pending: ServerResponse[] = [];
+  let onRequest: (() => void) | null = null;
+  const fixture = use(() =>
+    startPreviewFixture((request, response) => {
       if (request.url?.startsWith('/held')) {
-        held.push(response);
-        asked?.();
+        pending.push(response);
+        onRequest?.();
       } else sendPage(response, page(String(request.url)));
-    });
-  });
-  after(() => scene.close());
-  const link = (path: string): string => scene.site.url + path;
+    }),
+  );
+  const link = (path: string): string => fixture.site.url + path;
   const shown = (path: string): object => ({ url: link(path), title: path });
-  /** Runs the job and resolves once the site has been asked; `release` lets it answer and waits for the job. */
+  /** Runs the job and resolves after its request to the site; `release` sends the response and waits for the job. */
   const begin = async (id: string): Promise<{ release: () => Promise<void> }> => {
-    const arrived = new Promise<void>((resolve) => (asked = resolve));
-    const job = fetchPreviews(scene.worker, id);
-    await arrived;
+    const requested = new Promise<void>((resolve) => (onRequest = resolve));
+    const job = fetchPreviews(fixture.worker, id);
+    await requested;
     return {
       release: async () => {
-        for (const response of held.splice(0)) sendPage(response, page('held'));
+        for (const response of pending.splice(0)) sendPage(response, page('held'));
         await job;
       },
     };
   };
-  const owes = async (id: string): Promise<string[]> => ((await scene.stored(id)).ob ?? []).map(({ name }) => name);
+  const outboxEvents = async (id: string): Promise<string[]> => ((await fixture.stored(id)).outbox ?? []).map(({ name }) => name);
   const previewed = async (content: string): Promise<string> => {
-    const { id } = await scene.post({ content });
-    await fetchPreviews(scene.worker, id);
+    const { id } = await fixture.post(content);
+    await fetchPreviews(fixture.worker, id);
     return id;
   };
 
-  it('one write adds the previews and owes one MESSAGE_UPDATE', async () => {
+  it('adds the previews and one MESSAGE_UPDATE in one write', async () => {
     const id = await previewed(link('/one'));
-    expect(await owes(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
-    expect(await scene.stored(id)).to.deep.include({ previews: [shown('/one')], editedAt: null });
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await fixture.stored(id)).to.deep.include({ previews: [shown('/one')], editedAt: null });
   });
 
-  it('run twice, or by two at once, changes nothing more', async () => {
+  it('a second or concurrent run changes nothing more', async () => {
     const id = await previewed(link('/twice'));
-    const before = JSON.stringify(await scene.stored(id));
-    await fetchPreviews(scene.worker, id);
-    expect(JSON.stringify(await scene.stored(id))).to.equal(before);
-    const { id: other } = await scene.post({ content: link('/held?both') });
+    const before = await fixture.stored(id);
+    await fetchPreviews(fixture.worker, id);
+    expect(await fixture.stored(id)).to.deep.equal(before);
+    const { id: other } = await fixture.post(link('/held?both'));
     const { release } = await begin(other);
-    const second = fetchPreviews(scene.worker, other);
+    const second = fetchPreviews(fixture.worker, other);
     await release();
     await second;
-    expect(await owes(other)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await outboxEvents(other)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
   });
 
-  it('without a preview nothing is owed and only the mark goes', async () => {
-    const { id } = await scene.post({ content: 'http://10.0.0.1/' });
-    expect((await scene.stored(id)).previewsAt).to.be.instanceOf(Date);
-    await fetchPreviews(scene.worker, id);
-    expect(await owes(id)).to.deep.equal(['MESSAGE_CREATE']);
-    expect(await scene.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
+  it('adds no event and only removes previewsAt when there is no preview', async () => {
+    const { id } = await fixture.post('http://10.0.0.1/');
+    expect((await fixture.stored(id)).previewsAt).to.be.instanceOf(Date);
+    await fetchPreviews(fixture.worker, id);
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE']);
+    expect(await fixture.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
   });
 
-  it('an edit while the site is asked wins; its own links are looked at', async () => {
-    const { id } = await scene.post({ content: `${link('/held?edit')} old` });
+  it('discards previews of the old content after an edit during the request, and requests the new links', async () => {
+    const { id } = await fixture.post(`${link('/held?edit')} old`);
     const { release } = await begin(id);
-    expect((await scene.edit(id, { content: `new ${link('/after')}` })).status).to.equal(200);
+    await fixture.edit(id, { content: `new ${link('/after')}` });
     await release();
-    const between = await scene.stored(id);
+    const between = await fixture.stored(id);
     expect([between.content, between.previews]).to.deep.equal([`new ${link('/after')}`, undefined]);
     expect(between.previewsAt).to.be.instanceOf(Date);
-    await fetchPreviews(scene.worker, id);
-    expect((await scene.read(id)).embeds).to.deep.equal([shown('/after')]);
-    expect(await owes(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE', 'MESSAGE_UPDATE']);
+    await fetchPreviews(fixture.worker, id);
+    expect((await fixture.read(id)).embeds).to.deep.equal([shown('/after')]);
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE', 'MESSAGE_UPDATE']);
   });
 
-  it('an edit that takes the link away while it is asked leaves none', async () => {
-    const { id } = await scene.post({ content: link('/held?away') });
+  it('adds no preview after an edit removed the link during the request', async () => {
+    const { id } = await fixture.post(link('/held?away'));
     const { release } = await begin(id);
-    await scene.edit(id, { content: 'no link' });
+    await fixture.edit(id, { content: 'no link' });
     await release();
-    expect(await scene.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
-    expect(await owes(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await fixture.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
   });
 
-  it('an edit of the embeds alone while it is asked keeps both', async () => {
-    const { id } = await scene.post({ content: link('/held?embeds'), embeds: [{ title: 'old' }] }, scene.asBot);
+  it('keeps both the edited embeds and the preview when only the embeds are edited during the request', async () => {
+    const { id } = await fixture.post({ content: link('/held?embeds'), embeds: [{ title: 'old' }] }, fixture.bot);
     const { release } = await begin(id);
-    await scene.edit(id, { embeds: [{ title: 'new' }] }, scene.asBot);
+    await fixture.edit(id, { embeds: [{ title: 'new' }] }, fixture.bot);
     await release();
-    expect((await scene.read(id)).embeds).to.deep.equal([{ title: 'new' }, { url: link('/held?embeds'), title: 'held' }]);
+    expect((await fixture.read(id)).embeds).to.deep.equal([{ title: 'new' }, { url: link('/held?embeds'), title: 'held' }]);
   });
 
-  it('a delete while it is asked wins', async () => {
-    const { id } = await scene.post({ content: link('/held?delete') });
+  it('changes nothing after the message was deleted during the request', async () => {
+    const { id } = await fixture.post(link('/held?delete'));
     const { release } = await begin(id);
-    const path = `/api/channels/${scene.channelId}/messages/${id}`;
-    expect((await scene.api.call('DELETE', path, { as: scene.asPerson })).status).to.equal(204);
-    const before = JSON.stringify(await scene.stored(id));
+    await fixture.remove(id);
+    const before = await fixture.stored(id);
     await release();
-    expect(JSON.stringify(await scene.stored(id))).to.equal(before);
-    expect(before).not.to.contain(scene.site.pair);
-    await fetchPreviews(scene.worker, scene.worker.ids.next());
+    expect(await fixture.stored(id)).to.deep.equal(before);
+    expect(JSON.stringify(before)).not.to.contain(fixture.site.pair);
+    await fetchPreviews(fixture.worker, fixture.worker.ids.next());
   });
 
-  it('an edit drops previews of links that are gone, keeps the others, and asks only for new ones', async () => {
+  it('an edit drops previews of removed links, keeps the others and requests only new links', async () => {
     const id = await previewed(`${link('/a')} ${link('/b')}`);
-    const swapped = await scene.edit(id, { content: `${link('/b')} then ${link('/a')}` });
-    expect(swapped.body.embeds).to.deep.equal([shown('/b'), shown('/a')]);
-    expect((await scene.stored(id)).previewsAt).to.equal(undefined);
-    const fewer = await scene.edit(id, { content: link('/b') });
-    expect(fewer.body.embeds).to.deep.equal([shown('/b')]);
-    const more = await scene.edit(id, { content: `${link('/c')} ${link('/b')}` });
-    expect(more.body.embeds).to.deep.equal([shown('/b')]);
-    const asks = scene.site.asked.length;
-    await fetchPreviews(scene.worker, id);
-    expect((await scene.read(id)).embeds).to.deep.equal([shown('/c'), shown('/b')]);
-    expect(scene.site.asked.slice(asks)).to.deep.equal(['/c']);
-    expect((await scene.edit(id, { content: `<${link('/b')}>` })).body.embeds).to.deep.equal([]);
-    expect(await scene.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
+    const swapped = await fixture.edit(id, { content: `${link('/b')} then ${link('/a')}` });
+    expect(swapped.embeds).to.deep.equal([shown('/b'), shown('/a')]);
+    expect((await fixture.stored(id)).previewsAt).to.equal(undefined);
+    const fewer = await fixture.edit(id, { content: link('/b') });
+    expect(fewer.embeds).to.deep.equal([shown('/b')]);
+    const more = await fixture.edit(id, { content: `${link('/c')} ${link('/b')}` });
+    expect(more.embeds).to.deep.equal([shown('/b')]);
+    const before = fixture.site.asked.length;
+    await fetchPreviews(fixture.worker, id);
+    expect((await fixture.read(id)).embeds).to.deep.equal([shown('/c'), shown('/b')]);
+    expect(fixture.site.asked.slice(before)).to.deep.equal(['/c']);
+    expect((await fixture.edit(id, { content: `<${link('/b')}>` })).embeds).to.deep.equal([]);
+    expect(await fixture.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
   });
 
-  it('PATCH {embeds: []} takes rich embeds only; with nothing but links left they and their previews stay', async () => {
-    const { id } = await scene.post({ content: link('/rich'), embeds: [{ title: 'rich' }] }, scene.asBot);
-    await fetchPreviews(scene.worker, id);
-    const answer = await scene.edit(id, { embeds: [] }, scene.asBot);
-    expect([answer.status, answer.body.embeds]).to.deep.equal([200, [shown('/rich')]]);
-    expect((await scene.edit(id, { embeds: [] }, scene.asBot)).body.embeds).to.deep.equal([shown('/rich')]);
+  it('PATCH {embeds: []} removes only rich embeds and keeps previews', async () => {
+    const { id } = await fixture.post({ content: link('/rich'), embeds: [{ title: 'rich' }] }, fixture.bot);
+    await fetchPreviews(fixture.worker, id);
+    for (let time = 0; time < 2; time++)
+      expect((await fixture.edit(id, { embeds: [] }, fixture.bot)).embeds).to.deep.equal([shown('/rich')]);
   });
 
-  it('PATCH {content: ""} that leaves previews only is 400; with a rich embed it takes them along', async () => {
+  it('PATCH {content: ""}: 400 for a message with only previews; removes the previews of a message with a rich embed', async () => {
     const id = await previewed(link('/alone'));
-    expectError(await scene.edit(id, { content: '' }), 400, 'invalid_request');
-    expect((await scene.read(id)).embeds).to.deep.equal([shown('/alone')]);
-    const { id: rich } = await scene.post({ content: link('/beside'), embeds: [{ title: 'rich' }] }, scene.asBot);
-    await fetchPreviews(scene.worker, rich);
-    expect((await scene.edit(rich, { content: '' }, scene.asBot)).body.embeds).to.deep.equal([{ title: 'rich' }]);
-    expectError(await scene.edit(rich, { embeds: [] }, scene.asBot), 400, 'invalid_request');
+    await refused(fixture.api, [400, 'invalid_request'], fixture.owner, 'PATCH', fixture.path(id), { content: '' });
+    expect((await fixture.read(id)).embeds).to.deep.equal([shown('/alone')]);
+    const { id: rich } = await fixture.post({ content: link('/beside'), embeds: [{ title: 'rich' }] }, fixture.bot);
+    await fetchPreviews(fixture.worker, rich);
+    expect((await fixture.edit(rich, { content: '' }, fixture.bot)).embeds).to.deep.equal([{ title: 'rich' }]);
+    await refused(fixture.api, [400, 'invalid_request'], fixture.bot, 'PATCH', fixture.path(rich), { embeds: [] });
   });
 
-  it('PATCH {} changes nothing; an edit pings nobody by what a page says', async () => {
+  it('PATCH {} changes nothing, and the title of a page mentions nobody', async () => {
     const id = await previewed(`${link('/@everyone')} hi`);
-    const before = JSON.stringify(await scene.stored(id));
-    expect((await scene.edit(id, {})).status).to.equal(200);
-    expect(JSON.stringify(await scene.stored(id))).to.equal(before);
-    expect((await scene.read(id)).embeds).to.deep.equal([{ url: link('/@everyone'), title: '/\\@everyone' }]);
-    expect(await scene.read(id)).to.include({ mentionEveryone: false, editedAt: null });
+    const before = await fixture.stored(id);
+    await fixture.edit(id, {});
+    expect(await fixture.stored(id)).to.deep.equal(before);
+    expect((await fixture.read(id)).embeds).to.deep.equal([{ url: link('/@everyone'), title: '/\\@everyone' }]);
+    expect(await fixture.read(id)).to.include({ mentionEveryone: false, editedAt: null });
   });
 
-  it('the sweep asks again for marks older than 10 s, 100 at a time, and for no others', async () => {
-    await scene.api.platform.db.messages.updateMany({}, { $unset: { previewsAt: 1 } });
-    const nudged: unknown[] = [];
-    const worker: WorkerPlatform = { ...scene.worker, nudge: (name, data) => void nudged.push([name, data]) };
-    const { id } = await scene.post({ content: link('/swept') });
+  it('the sweep enqueues jobs for previewsAt older than 10 s, at most 100, and no others', async () => {
+    await fixture.api.platform.db.messages.updateMany({}, { $unset: { previewsAt: 1 } });
+    const enqueued: unknown[] = [];
+    const worker: WorkerPlatform = { ...fixture.worker, wake: (name, data) => void enqueued.push([name, data]) };
+    const { id } = await fixture.post(link('/swept'));
     await sweepPreviews(worker);
-    expect(nudged).to.deep.equal([]);
-    await scene.api.platform.db.messages.updateOne({ _id: id }, { $set: { previewsAt: new Date(Date.now() - 10_500) } });
+    expect(enqueued).to.deep.equal([]);
+    await fixture.api.platform.db.messages.updateOne({ _id: id }, { $set: { previewsAt: new Date(Date.now() - 10_500) } });
     await sweepPreviews(worker);
-    expect(nudged).to.deep.equal([['fetch-previews', { messageId: id }]]);
-    const old = Array.from({ length: 110 }, () => ({ ...blank, _id: worker.ids.next(), channelId: scene.channelId }));
-    await scene.api.platform.db.messages.insertMany(old);
-    nudged.length = 0;
+    expect(enqueued).to.deep.equal([['fetch-previews', { messageId: id }]]);
+    const old = Array.from({ length: 110 }, () => ({ ...messageWithoutLink, _id: worker.ids.next(), channelId: fixture.channelId }));
+    await fixture.api.platform.db.messages.insertMany(old);
+    enqueued.length = 0;
     await sweepPreviews(worker);
-    expect(nudged).to.have.length(100);
-    await fetchPreviews(scene.worker, id);
-    await Promise.all(old.map(({ _id }) => fetchPreviews(scene.worker, _id)));
-    nudged.length = 0;
+    expect(enqueued).to.have.length(100);
+    await fetchPreviews(fixture.worker, id);
+    await Promise.all(old.map(({ _id }) => fetchPreviews(fixture.worker, _id)));
+    enqueued.length = 0;
     await sweepPreviews(worker);
-    expect(nudged).to.deep.equal([]);
+    expect(enqueued).to.deep.equal([]);
   });
 });
 
-/** A message whose mark is old and whose content has no link. */
-const blank = {
+/** A message with an old previewsAt and no link. */
+const messageWithoutLink = {
   serverId: null,
-  authorId: '1000000000000000001',
+  authorId: unknownId,
   content: 'none',
   ...plainMessage,
   createdAt: new Date(0),

@@ -2,10 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { imageLink } from '../../lib/domain/files/image-links.ts';
+import { toImageUrl } from '../../lib/domain/files/image-links.ts';
 import { fetchPreviews } from '../../lib/domain/previews/previews.ts';
-import { type PreviewScene, page, sendPage, startPreviewScene } from '../harness/previews.ts';
-import { until } from '../harness/scene.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type Caller, inParallel } from '../harness/requests.ts';
+import { page, sendPage } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
+import { startPreviewFixture } from './fixture.ts';
 
 const endless = (response: ServerResponse, piece: string): void => {
   const more = (): void => {
@@ -18,9 +21,7 @@ const endless = (response: ServerResponse, piece: string): void => {
 const html = (response: ServerResponse): ServerResponse => response.setHeader('content-type', 'text/html');
 const redirect = (response: ServerResponse, location: string): unknown => response.writeHead(302, { location }).end();
 
-describe('fetch-previews: what links give', () => {
-  let scene: PreviewScene;
-  let other: number;
+describe('fetch-previews: links', () => {
   const pages: Record<string, (request: IncomingMessage, response: ServerResponse) => unknown> = {
     '/plain': (_request, response) => sendPage(response, page('plain')),
     '/xhtml': (_request, response) => response.setHeader('content-type', 'application/xhtml+xml').end(page('xhtml')),
@@ -35,8 +36,8 @@ describe('fetch-previews: what links give', () => {
     '/hop1': (_request, response) => redirect(response, '/images'),
     '/hop4': (_request, response) => redirect(response, '/hop3'),
     '/images': (_request, response) => sendPage(response, '<title>images</title><meta property="og:image" content="i.png">'),
-    '/to-other-port': (_request, response) => redirect(response, `http://127.0.0.1:${other}/plain`),
-    '/to-name': (_request, response) => redirect(response, `http://localhost:${scene.site.port}/plain`),
+    '/to-other-port': (_request, response) => redirect(response, `http://127.0.0.1:${fixture.site.port + 1}/plain`),
+    '/to-name': (_request, response) => redirect(response, `http://localhost:${fixture.site.port}/plain`),
     '/to-metadata': (_request, response) => redirect(response, 'http://169.254.169.254/latest/meta-data'),
     '/image': (_request, response) => response.setHeader('content-type', 'image/png').end(page('image')),
     '/json': (_request, response) => response.setHeader('content-type', 'application/json').end(page('json')),
@@ -57,28 +58,26 @@ describe('fetch-previews: what links give', () => {
     },
     '/nothing': (_request, response) => html(response).end('<p>nothing</p>'),
   };
-  before(async () => {
-    scene = await startPreviewScene((request, response) => {
+  const fixture = use(() =>
+    startPreviewFixture((request, response) => {
       pages[(request.url ?? '').replace(/\?.*/, '')]?.(request, response);
-    });
-    other = scene.site.port + 1;
-  });
-  after(() => scene.close());
+    }),
+  );
   beforeEach(() => {
-    scene.site.asked.length = 0;
+    fixture.site.asked.length = 0;
   });
 
-  /** Posts, runs the job, and answers what the message shows. */
-  const previewsOf = async (content: string, as?: string): Promise<unknown[]> => {
-    const { id } = await scene.post({ content }, as);
-    await fetchPreviews(scene.worker, id);
-    const { previewsAt } = await scene.stored(id);
+  /** Posts a message, runs the job and returns the embeds of the message. */
+  const previewsOf = async (content: string, as?: Caller): Promise<unknown[]> => {
+    const { id } = await fixture.post(content, as);
+    await fetchPreviews(fixture.worker, id);
+    const { previewsAt } = await fixture.stored(id);
     expect(previewsAt).to.equal(undefined);
-    const { embeds, editedAt } = await scene.read(id);
+    const { embeds, editedAt } = await fixture.read(id);
     expect(editedAt).to.equal(null);
     return embeds;
   };
-  const link = (path: string): string => scene.site.url + path;
+  const link = (path: string): string => fixture.site.url + path;
 
   const table: readonly [path: string, found: object | null][] = [
     ['/plain', { title: 'plain' }],
@@ -105,87 +104,87 @@ describe('fetch-previews: what links give', () => {
     ['/nothing', null],
   ];
   for (const [path, found] of table)
-    it(`${path}: ${found ? 'a preview' : 'none'}`, async () => {
+    it(`${path}: ${found ? 'a preview' : 'no preview'}`, async () => {
       expect(await previewsOf(`see ${link(path)} there`)).to.deep.equal(found ? [{ url: link(path), ...found }] : []);
-      expect(scene.site.asked[0]).to.equal(path);
+      expect(fixture.site.asked[0]).to.equal(path);
     });
 
-  it('three redirects are followed; images are found from where the page was', async () => {
-    const thumbnail = { url: link('/i.png'), proxyUrl: imageLink(scene.api.platform.config, link('/i.png')) };
+  it('follows three redirects, and resolves image URLs against the final URL', async () => {
+    const thumbnail = { url: link('/i.png'), proxyUrl: toImageUrl(fixture.api.platform.config, link('/i.png')) };
     expect(await previewsOf(link('/hop3'))).to.deep.equal([{ url: link('/hop3'), title: 'images', thumbnail }]);
-    expect(scene.site.asked).to.deep.equal(['/hop3', '/hop2', '/hop1', '/images']);
+    expect(fixture.site.asked).to.deep.equal(['/hop3', '/hop2', '/hop1', '/images']);
   });
 
-  it('what does not answer in 3 s, or not to the end, gives none; all links have the same 3 s', async () => {
-    const began = performance.now();
+  it('adds no preview of a page that is not complete within 3 s, which is the deadline for all links together', async () => {
+    const startedAt = performance.now();
     expect(await previewsOf(`${link('/stuck')} ${link('/slow')} ${link('/plain?beside')}`)).to.deep.equal([
       { url: link('/plain?beside'), title: 'plain' },
     ]);
-    expect(performance.now() - began).to.be.at.least(2_900);
+    expect(performance.now() - startedAt).to.be.at.least(2_900);
   });
 
-  it('addresses that are not public give none', async () => {
-    const port = scene.site.port;
+  it('requests no addresses that are not public', async () => {
+    const port = fixture.site.port;
     const hidden = ['http://[::1]', 'http://localhost', 'http://0x7f.0.0.2', 'http://10.0.0.1', 'http://[::ffff:7f00:1]'];
     expect(await previewsOf(hidden.map((one) => `${one}:${port}/plain`).join(' '))).to.deep.equal([]);
-    expect(scene.site.opened()).to.be.greaterThan(0);
-    expect(scene.site.asked).to.deep.equal([]);
+    expect(fixture.site.opened()).to.be.greaterThan(0);
+    expect(fixture.site.asked).to.deep.equal([]);
   });
 
-  const none: readonly [what: string, content: () => string][] = [
+  const ignored: readonly [what: string, content: () => string][] = [
     ['in angle brackets', () => `<${link('/plain?1')}>`],
     ['in code', () => `\`${link('/plain?2')}\``],
     ['in a code block', () => `\`\`\`\n${link('/plain?3')}\n\`\`\``],
     ['after a backslash', () => `\\${link('/plain?4')}`],
-    ['without a scheme', () => scene.site.pair],
-    ['of another scheme', () => `ftp://${scene.site.pair}/`],
+    ['without a scheme', () => fixture.site.pair],
+    ['of another scheme', () => `ftp://${fixture.site.pair}/`],
   ];
-  for (const [what, content] of none)
-    it(`a link ${what} is not looked at, and leaves no mark`, async () => {
-      const { id } = await scene.post({ content: content() });
-      expect(await scene.stored(id)).not.to.have.any.keys('previewsAt', 'previews');
-      await fetchPreviews(scene.worker, id);
-      expect((await scene.read(id)).embeds).to.deep.equal([]);
-      expect(scene.site.asked).to.deep.equal([]);
+  for (const [what, content] of ignored)
+    it(`ignores a link ${what}, without setting previewsAt`, async () => {
+      const { id } = await fixture.post(content());
+      expect(await fixture.stored(id)).not.to.have.any.keys('previewsAt', 'previews');
+      await fetchPreviews(fixture.worker, id);
+      expect((await fixture.read(id)).embeds).to.deep.equal([]);
+      expect(fixture.site.asked).to.deep.equal([]);
     });
 
-  it('the first five links are looked at, in their order, each page once', async () => {
+  it('requests the first five different links, and shows them in order', async () => {
     const links = [1, 2, 3, 4, 5, 6, 7].map((n) => link(`/plain?n${n}`));
     const content = [links[0], `${links[0]}#part`, links[0]?.replace('http:', 'HTTP:'), ...links].join(' ');
     expect(await previewsOf(content)).to.deep.equal(links.slice(0, 5).map((url) => ({ url, title: 'plain' })));
-    expect(scene.site.asked.toSorted()).to.deep.equal([1, 2, 3, 4, 5].map((n) => `/plain?n${n}`));
+    expect(fixture.site.asked.toSorted()).to.deep.equal([1, 2, 3, 4, 5].map((n) => `/plain?n${n}`));
   });
 
-  it('of bots too, after their rich embeds', async () => {
-    const { id } = await scene.post({ content: link('/plain?bot'), embeds: [{ title: 'rich' }] }, scene.asBot);
-    await fetchPreviews(scene.worker, id);
-    expect((await scene.read(id)).embeds).to.deep.equal([{ title: 'rich' }, { url: link('/plain?bot'), title: 'plain' }]);
+  it('adds previews to messages of bots, after their rich embeds', async () => {
+    const { id } = await fixture.post({ content: link('/plain?bot'), embeds: [{ title: 'rich' }] }, fixture.bot);
+    await fetchPreviews(fixture.worker, id);
+    expect((await fixture.read(id)).embeds).to.deep.equal([{ title: 'rich' }, { url: link('/plain?bot'), title: 'plain' }]);
   });
 
-  it('one page in many messages is asked for once', async () => {
-    const ids = await Promise.all(Array.from({ length: 8 }, async () => (await scene.post({ content: link('/plain?many') })).id));
-    await Promise.all(ids.map((id) => fetchPreviews(scene.worker, id)));
-    for (const id of ids) expect((await scene.read(id)).embeds).to.have.length(1);
-    expect(scene.site.asked).to.deep.equal(['/plain?many']);
+  it('requests a page once for several messages', async () => {
+    const ids = await inParallel(8, async () => (await fixture.post(link('/plain?many'))).id);
+    await Promise.all(ids.map((id) => fetchPreviews(fixture.worker, id)));
+    for (const id of ids) expect((await fixture.read(id)).embeds).to.have.length(1);
+    expect(fixture.site.asked).to.deep.equal(['/plain?many']);
   });
 
-  it('a host is asked by four connections at once', async () => {
-    let most = 0;
-    let now = 0;
+  it('opens at most four concurrent connections to a host', async () => {
+    let max = 0;
+    let open = 0;
     pages['/count'] = (_request, response) => {
-      most = Math.max(most, ++now);
+      max = Math.max(max, ++open);
       const answer = async (): Promise<void> => {
-        await until(() => most >= 4, 'four at once');
-        await pause(20); // time for a fifth to come
-        now--;
+        await waitUntil(() => max >= 4, 'four requests are open');
+        await pause(20); // time for a fifth request
+        open--;
         sendPage(response, page('count'));
       };
       void answer();
     };
     const posts = [0, 5, 10, 15].map(
-      async (from) => (await scene.post({ content: [1, 2, 3, 4, 5].map((n) => link(`/count?${from + n}`)).join(' ') })).id,
+      async (from) => (await fixture.post([1, 2, 3, 4, 5].map((n) => link(`/count?${from + n}`)).join(' '))).id,
     );
-    await Promise.all((await Promise.all(posts)).map((id) => fetchPreviews(scene.worker, id)));
-    expect([most, scene.site.asked.length]).to.deep.equal([4, 20]);
+    await Promise.all((await Promise.all(posts)).map((id) => fetchPreviews(fixture.worker, id)));
+    expect([max, fixture.site.asked.length]).to.deep.equal([4, 20]);
   });
 });

@@ -1,22 +1,16 @@
 import { expect } from 'chai';
-import type { CommandStartedEvent } from 'mongodb';
 import { readById } from '../../lib/store/mongo/batched-reads.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { testConfig } from '../harness/stores.ts';
-import { makePeople } from '../harness/world.ts';
+import { startMonitoredApi } from '../harness/api.ts';
+import { makePeople } from '../harness/seed.ts';
+import { use } from '../harness/use.ts';
 
 describe('batched reads', () => {
-  let api: TestApi;
-  const commands: string[] = [];
-  before(async () => {
-    api = await startTestApi({ MONGODB_URL: `${testConfig().MONGODB_URL}&monitorCommands=true` });
-    api.platform.db.accounts.db.getClient().on('commandStarted', ({ commandName }: CommandStartedEvent) => commands.push(commandName));
-  });
-  after(() => api.close());
+  const api = use(startMonitoredApi);
 
-  it('ids that are asked in one turn take one query, an unknown one is null, and a later turn reads again', async () => {
-    const { db } = api.platform;
-    const people = await makePeople(api.platform, 3);
+  it('reads ids requested in one turn of the event loop with one query, returns null for an unknown id, and reads again in a later turn', async () => {
+    const { commands, platform } = api;
+    const { db } = platform;
+    const people = await makePeople(platform, 3);
     commands.length = 0;
     const ids = [...people.map(({ id }) => id), 'unknown'];
     const found = await Promise.all(ids.map((id) => readById(db.accounts, id)));

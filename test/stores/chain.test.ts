@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { startStores } from '../../apps/local/stores.ts';
 
 const names = ['PATH', 'MONGODB_URL', 'REDIS_URL', 'PARLANCE_MONGO', 'PARLANCE_REDIS', 'PARLANCE_CACHE'] as const;
-/** A server that listens where its arguments say, as mongod does, or answers AUTH and PING, as Redis does; `--version` prints `version`. */
-const imitation = (flag: string, version: string) => `#!${process.execPath}
+/** A script that listens at the address in its arguments, as mongod does, and answers AUTH and PING, as Redis does. `--version` prints `version`. */
+const fakeServer = (flag: string, version: string) => `#!${process.execPath}
 if (process.argv.includes('--version')) {
   console.log(${JSON.stringify(version)});
   process.exit();
@@ -23,7 +23,7 @@ const versions = {
 };
 type Program = keyof typeof versions;
 
-describe('the chain of stores', () => {
+describe('choice of stores', () => {
   let folder: string;
   let saved: Record<string, string | undefined>;
   beforeEach(async () => {
@@ -42,16 +42,16 @@ describe('the chain of stores', () => {
   const start = (only: 'mongo' | 'redis') => startStores({ dataDir: join(folder, 'data'), durable: false, only });
   const install = async (program: Program, version: string = versions[program]) => {
     process.env.PATH = folder;
-    await writeFile(join(folder, program), imitation(program === 'mongod' ? '--bind_ip' : '--port', version));
+    await writeFile(join(folder, program), fakeServer(program === 'mongod' ? '--bind_ip' : '--port', version));
     await chmod(join(folder, program), 0o755);
   };
-  const refusalOf = (only: 'mongo' | 'redis') =>
+  const errorOf = (only: 'mongo' | 'redis') =>
     start(only).then(
-      () => 'no refusal',
+      () => 'no error',
       (error: Error) => error.message,
     );
 
-  it('takes what the environment names, and starts nothing', async () => {
+  it('uses the stores in the environment, and starts none', async () => {
     process.env.MONGODB_URL = 'mongodb://db.example/';
     process.env.REDIS_URL = 'redis://redis.example';
     const stores = await startStores({ dataDir: join(folder, 'data'), durable: false });
@@ -64,7 +64,7 @@ describe('the chain of stores', () => {
     await stores.close();
   });
 
-  it('starts a mongod of the PATH on a unix socket in a folder that nobody else may enter', async () => {
+  it('starts a mongod of the PATH on a Unix socket in a folder that only its owner can open', async () => {
     await install('mongod');
     const stores = await start('mongo');
     const socket = join(folder, 'data', 'mongod-run', 'mongod.sock');
@@ -86,41 +86,41 @@ describe('the chain of stores', () => {
       await stores.close();
     });
 
-  it('names the choices when there is none', async () => {
+  it('lists the alternatives when no store is available', async () => {
     process.env.PARLANCE_MONGO = 'documentdb';
-    expect(await refusalOf('mongo')).to.match(/MONGODB_URL.*docker compose up.*install mongod/);
-    expect(await refusalOf('redis')).to.match(/no redis-server on the PATH.*REDIS_URL.*docker compose up.*install redis-server/);
+    expect(await errorOf('mongo')).to.match(/MONGODB_URL.*docker compose up.*install mongod/);
+    expect(await errorOf('redis')).to.match(/no redis-server on the PATH.*REDIS_URL.*docker compose up.*install redis-server/);
   });
 
-  it('a forced choice leaves the others out, also the environment’s', async () => {
+  it('ignores all other choices, also the environment, when one is forced', async () => {
     process.env.MONGODB_URL = 'mongodb://db.example/';
     process.env.REDIS_URL = 'redis://redis.example';
     process.env.PARLANCE_MONGO = 'mongod';
     process.env.PARLANCE_REDIS = 'path';
-    expect(await refusalOf('mongo')).to.match(/^No MongoDB: no mongod on the PATH\. Set/);
-    expect(await refusalOf('redis')).to.match(/^No Redis: no redis-server on the PATH\. Set/);
+    expect(await errorOf('mongo')).to.match(/^No MongoDB was found: no mongod on the PATH\. Set/);
+    expect(await errorOf('redis')).to.match(/^No Redis was found: no redis-server on the PATH\. Set/);
     process.env.PARLANCE_MONGO = 'postgres';
-    expect(await refusalOf('mongo')).to.match(/PARLANCE_MONGO is one of mongod, download, documentdb/);
+    expect(await errorOf('mongo')).to.match(/PARLANCE_MONGO must be one of mongod, download, documentdb/);
   });
 
-  it('two do not share a data folder; it is free again after close', async () => {
+  it('refuses a data folder that another process uses, until it closes', async () => {
     await install('redis-server');
     const stores = await start('redis');
-    expect(await refusalOf('redis')).to.match(/is in use by another process/);
+    expect(await errorOf('redis')).to.match(/is in use by another process/);
     await stores.close();
     await (await start('redis')).close();
   });
 
-  it('a program that does not come up is an error with its complaint', async () => {
+  it('fails with the error output of a program that does not start', async () => {
     process.env.PATH = folder;
     await writeFile(join(folder, 'redis-server'), '#!/bin/sh\necho bad luck >&2\nexit 3\n', { mode: 0o755 });
     process.env.PARLANCE_REDIS = 'path';
-    expect(await refusalOf('redis')).to.match(/redis does not start: bad luck/);
+    expect(await errorOf('redis')).to.match(/redis did not start: bad luck/);
   });
 
   describe('data of an earlier start', () => {
-    const note = () => join(folder, 'data', 'stores.json');
-    const lay = async (path: string, text: string) => {
+    const stateFile = () => join(folder, 'data', 'stores.json');
+    const writeData = async (path: string, text: string) => {
       await mkdir(dirname(join(folder, 'data', path)), { recursive: true });
       await writeFile(join(folder, 'data', path), text);
     };
@@ -128,7 +128,7 @@ describe('the chain of stores', () => {
       process.env.PARLANCE_REDIS = 'path';
     });
 
-    it('is noted, for its owner alone, with the program and version that wrote it', async () => {
+    it('is recorded in stores.json, readable only by its owner, with its program and version', async () => {
       for (const [only, program] of [
         ['mongo', 'mongod'],
         ['redis', 'redis-server'],
@@ -136,99 +136,106 @@ describe('the chain of stores', () => {
         await install(program);
         await (await start(only)).close();
       }
-      expect(JSON.parse(await readFile(note(), 'utf8'))).to.deep.equal({
+      expect(JSON.parse(await readFile(stateFile(), 'utf8'))).to.deep.equal({
         mongo: { program: 'mongod', version: '7.0.5' },
         redis: { program: 'redis', version: '7.2.4' },
       });
-      expect((await stat(note())).mode & 0o777).to.equal(0o600);
+      expect((await stat(stateFile())).mode & 0o777).to.equal(0o600);
     });
 
     const documentdb = { mongo: { program: 'documentdb', version: '17' } };
-    const refusals: [what: string, only: 'mongo' | 'redis', path: string, text: string, program: Program, version: string, says: RegExp][] =
+    const refusals: [
+      what: string,
+      only: 'mongo' | 'redis',
+      path: string,
+      text: string,
+      program: Program,
+      version: string,
+      message: RegExp,
+    ][] = [
       [
-        [
-          'DocumentDB, noted',
-          'mongo',
-          'stores.json',
-          JSON.stringify(documentdb),
-          'mongod',
-          '',
-          /DocumentDB on PostgreSQL 17; .*MONGODB_URL/,
-        ],
-        [
-          'DocumentDB, not noted',
-          'mongo',
-          'documentdb/data/PG_VERSION',
-          '17\n',
-          'mongod',
-          '',
-          /DocumentDB on PostgreSQL 17; .*MONGODB_URL/,
-        ],
-        [
-          'a newer mongod',
-          'mongo',
-          'stores.json',
-          '{"mongo":{"program":"mongod","version":"8.0.1"}}',
-          'mongod',
-          '',
-          /mongod 8\.0\.1; .*mongod is 7\.0\.5/,
-        ],
-        [
-          'a newer Redis',
-          'redis',
-          'stores.json',
-          '{"redis":{"program":"redis","version":"7.2.10"}}',
-          'redis-server',
-          '',
-          /Redis 7\.2\.10; .*redis-server is 7\.2\.4\): install it, or set REDIS_URL/,
-        ],
-        ['Valkey', 'redis', 'stores.json', '{"redis":{"program":"valkey","version":"8.0.1"}}', 'redis-server', '', /Valkey 8\.0\.1; /],
-        [
-          'nobody, by a Redis that is too old',
-          'redis',
-          'x',
-          '',
-          'redis-server',
-          'Redis server v=6.0.16',
-          /6\.0\.16, and 7\.0 or newer is needed/,
-        ],
-        ['nobody knows whom', 'mongo', 'stores.json', '{', 'mongod', '', /stores\.json is damaged: restore it/],
-      ];
-    for (const [what, only, path, text, program, version, says] of refusals)
-      it(`written by ${what}: one line says what to do, and nothing is written`, async () => {
-        await lay(path, text);
+        'DocumentDB, recorded',
+        'mongo',
+        'stores.json',
+        JSON.stringify(documentdb),
+        'mongod',
+        '',
+        /DocumentDB on PostgreSQL 17, .*MONGODB_URL/,
+      ],
+      [
+        'DocumentDB, not recorded',
+        'mongo',
+        'documentdb/data/PG_VERSION',
+        '17\n',
+        'mongod',
+        '',
+        /DocumentDB on PostgreSQL 17, .*MONGODB_URL/,
+      ],
+      [
+        'a newer mongod',
+        'mongo',
+        'stores.json',
+        '{"mongo":{"program":"mongod","version":"8.0.1"}}',
+        'mongod',
+        '',
+        /mongod 8\.0\.1, .*mongod is version 7\.0\.5/,
+      ],
+      [
+        'a newer Redis',
+        'redis',
+        'stores.json',
+        '{"redis":{"program":"redis","version":"7.2.10"}}',
+        'redis-server',
+        '',
+        /Redis 7\.2\.10, .*redis-server is version 7\.2\.4\)\. Install it, set REDIS_URL/,
+      ],
+      ['Valkey', 'redis', 'stores.json', '{"redis":{"program":"valkey","version":"8.0.1"}}', 'redis-server', '', /Valkey 8\.0\.1, /],
+      [
+        'no program, with a Redis that is too old',
+        'redis',
+        'x',
+        '',
+        'redis-server',
+        'Redis server v=6.0.16',
+        /6\.0\.16, but 7\.0 or newer is required/,
+      ],
+      ['an unknown program', 'mongo', 'stores.json', '{', 'mongod', '', /stores\.json is damaged\. Restore it/],
+    ];
+    for (const [what, only, path, text, program, version, message] of refusals)
+      it(`written by ${what}: a one-line error names the remedy, and stores.json does not change`, async () => {
+        await writeData(path, text);
         await install(program, version || versions[program]);
-        const refusal = await refusalOf(only);
-        expect(refusal).to.match(says).and.not.contain('\n');
-        expect(await readFile(note(), 'utf8').catch(() => null)).to.equal(path === 'stores.json' ? text : null);
+        const error = await errorOf(only);
+        expect(error).to.match(message).and.not.contain('\n');
+        expect(await readFile(stateFile(), 'utf8').catch(() => null)).to.equal(path === 'stores.json' ? text : null);
       });
 
-    it('of mongod and of DocumentDB: PARLANCE_MONGO says which, once', async () => {
-      await lay('documentdb/data/PG_VERSION', '17\n');
-      await lay('mongod/WiredTiger', 'WiredTiger\n');
+    it('of mongod and of DocumentDB: PARLANCE_MONGO chooses one, and is needed only once', async () => {
+      await writeData('documentdb/data/PG_VERSION', '17\n');
+      await writeData('mongod/WiredTiger', 'WiredTiger\n');
       await install('mongod');
-      expect(await refusalOf('mongo')).to.match(/holds data of mongod and of DocumentDB: set PARLANCE_MONGO/);
+      expect(await errorOf('mongo')).to.match(/contains data of both mongod and DocumentDB\. Start once with PARLANCE_MONGO/);
       process.env.PARLANCE_MONGO = 'mongod';
       await (await start('mongo')).close();
       delete process.env.PARLANCE_MONGO;
       await (await start('mongo')).close();
     });
 
-    it('an older redis-server on the PATH is passed over for another that fits', async () => {
+    it('uses valkey-server when the redis-server on the PATH is too old', async () => {
       await install('redis-server', 'Redis server v=6.0.16');
       await install('valkey-server');
       await (await start('redis')).close();
-      expect(JSON.parse(await readFile(note(), 'utf8'))).to.deep.equal({ redis: { program: 'valkey', version: '8.0.1' } });
+      expect(JSON.parse(await readFile(stateFile(), 'utf8'))).to.deep.equal({ redis: { program: 'valkey', version: '8.0.1' } });
     });
   });
 
-  it('a link in the data folder is not followed: mode and owner of what it names stay', async () => {
+  it('does not follow a symbolic link in the data folder, nor change the mode of its target', async () => {
     const target = join(folder, 'target');
     await mkdir(target, { mode: 0o755 });
     await mkdir(join(folder, 'data'));
     await symlink(target, join(folder, 'data', 'redis'));
     await install('redis-server');
-    expect(await refusalOf('redis')).to.match(/redis is no folder that Parlance may use/);
+    expect(await errorOf('redis')).to.match(/redis is not a folder that Parlance can use/);
     expect((await stat(target)).mode & 0o777).to.equal(0o755);
   });
 });

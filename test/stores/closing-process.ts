@@ -1,14 +1,14 @@
 /*
- * A process that opens all of every role, loses Redis, and closes it all. It ends by itself, when nothing of it goes on. Its argument says whether the
- * loss is seen before it closes (`seen`) or not (`unseen`), or comes before every connection stands (`early`).
+ * A process that opens the platforms of all roles, loses Redis, and closes them. It ends by itself when nothing keeps it running. Its argument says whether
+ * it notices the loss before it closes (`seen`) or not (`unseen`), or whether Redis is lost before all connections are open (`early`).
  */
 
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { openApiPlatform, openGatewayPlatform, openOpsPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { startWorker } from '../../workers/start.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { subscribe } from '../harness/log.ts';
-import { until } from '../harness/scene.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
 
@@ -27,10 +27,10 @@ const jobs = startWorker(worker, createMetrics('worker'));
 const platforms = [api, worker, gateway, ops];
 if (when !== 'early') {
   await api.enqueue('relay-channel', { channelId: api.ids.next() });
-  await until(async () => (await api.waiting('relay')) === 0, 'the worker takes jobs');
+  await waitUntil(async () => (await api.countWaiting('relay')) === 0, 'the worker has taken the job');
 }
 await proxy.close();
-if (when === 'seen') await until(() => platforms.every((one) => !one.redisUp()), 'Redis is seen to be away');
+if (when === 'seen') await waitUntil(() => platforms.every((one) => !one.isRedisUp()), 'every platform has noticed that Redis is down');
 await jobs.close();
 await reader.close();
 for (const platform of platforms) await platform.close();

@@ -7,7 +7,7 @@ import { aptConfig, aptSources, parseLines, parseStanzas } from '../../apps/loca
 import { reachableFolder, socketFolder } from '../../apps/local/folders.ts';
 import { withLock } from '../../apps/local/lock.ts';
 
-describe('the machine’s Debian mirror', () => {
+describe('Debian mirrors of the machine', () => {
   let etc: string;
   beforeEach(async () => {
     etc = await mkdtemp(join(tmpdir(), 'parlance-etc-'));
@@ -16,7 +16,7 @@ describe('the machine’s Debian mirror', () => {
   });
   afterEach(() => rm(etc, { recursive: true, force: true }));
 
-  it('reads stanzas: several values, comments, folded lines, disabled ones, sources', () => {
+  it('reads stanzas with several values, comments, folded lines, disabled entries and sources', () => {
     const text = `# head\nTypes: deb deb-src\n# http://old.example\nURIs: http://one.example/debian\n  http://two.example/debian\nSuites: bookworm bookworm-updates\nComponents: main contrib\nSigned-By: /keys/a.gpg\n\nTypes: deb\nEnabled: no\nURIs: http://off.example\nSuites: x\nComponents: main\n\nTypes: deb-src\nURIs: http://src.example\nSuites: x\nComponents: main\n`;
     const common = { suites: ['bookworm', 'bookworm-updates'], components: ['main', 'contrib'], signedBy: '/keys/a.gpg' };
     expect(parseStanzas(text)).to.deep.equal([
@@ -25,7 +25,7 @@ describe('the machine’s Debian mirror', () => {
     ]);
   });
 
-  it('reads lines: options, comments, sources', () => {
+  it('reads lines with options, comments and sources', () => {
     const text = `# deb http://no.example x main\ndeb [arch=amd64 signed-by=/keys/b.gpg] https://a.example/debian bookworm main contrib # why\ndeb-src https://a.example/debian bookworm main\ndeb http://b.example/debian bookworm-updates main\n`;
     expect(parseLines(text)).to.deep.equal([
       { uri: 'https://a.example/debian', suites: ['bookworm'], components: ['main', 'contrib'], signedBy: '/keys/b.gpg' },
@@ -33,7 +33,7 @@ describe('the machine’s Debian mirror', () => {
     ]);
   });
 
-  it('tries the newer suite on the machine’s mirror first, then its own; other archives are left alone', async () => {
+  it('tries the newer suite on the machine’s mirror first, then its own, and ignores other archives', async () => {
     await writeFile(
       join(etc, 'apt/sources.list'),
       'deb http://a.example/debian bookworm main\ndeb http://a.example/debian-security bookworm-security main\n',
@@ -46,7 +46,7 @@ describe('the machine’s Debian mirror', () => {
     ]);
   });
 
-  it('names a key file only when it exists', async () => {
+  it('names a key file only if it exists', async () => {
     const key = join(etc, 'key.gpg');
     await writeFile(join(etc, 'apt/sources.list'), `deb [signed-by=${key}] http://a.example/debian bookworm main\n`);
     expect((await aptSources(etc)).join()).not.to.include(key);
@@ -54,7 +54,7 @@ describe('the machine’s Debian mirror', () => {
     expect((await aptSources(etc)).join()).to.include(`[signed-by=${key}]`);
   });
 
-  it('finds none in an empty machine', async () => expect(await aptSources(etc)).to.deep.equal([]));
+  it('finds no mirror without APT sources', async () => expect(await aptSources(etc)).to.deep.equal([]));
 
   it('writes nothing outside its folder', async () => {
     const config = await aptConfig('/private', 'amd64');
@@ -64,14 +64,14 @@ describe('the machine’s Debian mirror', () => {
   });
 });
 
-describe('a lock', () => {
+describe('withLock', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parlance-lock-'));
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('lets one in at a time and leaves nothing', async () => {
+  it('runs one function at a time, and deletes the lock file', async () => {
     let inside = 0;
     const work = () =>
       withLock(join(folder, 'lock'), async () => {
@@ -84,18 +84,18 @@ describe('a lock', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('of a dead process is taken over', async () => {
+  it('takes over the lock of a dead process', async () => {
     const { pid } = spawnSync('true');
     await writeFile(join(folder, 'lock'), String(pid));
     expect(await withLock(join(folder, 'lock'), () => Promise.resolve('in'))).to.equal('in');
-    // An id that was given again: this process, but started at another time.
+    // A reused process id: this process, but with another start time.
     await writeFile(join(folder, 'lock'), `${process.pid} 1`);
     expect(await withLock(join(folder, 'lock'), () => Promise.resolve('in'))).to.equal('in');
   });
 });
 
 describe('folders', () => {
-  it('a closed folder is stood in for by the same one each time, and it is said', async () => {
+  it('replaces a folder that cannot be opened by the same other folder each time, and logs it', async () => {
     const closed = await mkdtemp(join(tmpdir(), 'parlance-closed-'));
     const lines: string[] = [];
     const elsewhere = join(tmpdir(), 'parlance-elsewhere');
@@ -108,7 +108,7 @@ describe('folders', () => {
     for (const path of [closed, elsewhere]) await rm(path, { recursive: true, force: true });
   });
 
-  it('a socket folder fits into a socket address', () => {
+  it('chooses a socket folder whose path fits into a socket address', () => {
     expect(socketFolder('/short/documentdb')).to.equal('/short/documentdb/run');
     const long = `/${'long/'.repeat(30)}`;
     expect(socketFolder(long)).to.equal(socketFolder(long));

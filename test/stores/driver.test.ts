@@ -6,41 +6,43 @@ import { createLog } from '../../lib/base/log.ts';
 import { type Database, isUnavailable, openDatabase } from '../../lib/store/mongo/database.ts';
 import { testConfig } from '../harness/stores.ts';
 
-/** What the driver holds inside: its connections, of which a test needs the sockets. */
-interface Inside {
-  topology: { s: { servers: Map<string, { pool: { connections: Iterable<Held> }; monitor: { connection: Held } }> } };
+/** The internal state of the driver that leads to the sockets of its connections. */
+interface ClientInternals {
+  topology: {
+    s: { servers: Map<string, { pool: { connections: Iterable<DriverConnection> }; monitor: { connection: DriverConnection } }> };
+  };
 }
-interface Held {
+interface DriverConnection {
   socket: Socket;
 }
 
-describe('the database driver, when the other end has just closed a connection', function () {
+describe('database driver: a connection closed by the server', function () {
   this.timeout(30_000);
   let db: Database;
   let client: mongo.MongoClient;
-  let inside: Inside['topology']['s']['servers'] extends Map<string, infer Server> ? Server : never;
+  let internals: ClientInternals['topology']['s']['servers'] extends Map<string, infer Server> ? Server : never;
   before(async () => {
     db = await openDatabase(testConfig(), createLog('test', 'silent'));
     client = db.meta.db.getClient();
-    const [server] = (client as unknown as Inside).topology.s.servers.values();
-    inside = server ?? expect.fail('no server');
+    const [server] = (client as unknown as ClientInternals).topology.s.servers.values();
+    internals = server ?? expect.fail('no server');
   });
   after(() => db.close());
 
-  it('ends a command that is written before the close is known, as the database is unavailable', async () => {
-    await Promise.all(Array.from({ length: 4 }, () => db.probe())); // so that there are connections
-    for (const { socket } of inside.pool.connections) socket.destroy();
-    const fault = await db.probe().then(
+  it('reports the database as unavailable for a command written before the close was noticed', async () => {
+    await Promise.all(Array.from({ length: 4 }, () => db.checkWritable())); // opens connections
+    for (const { socket } of internals.pool.connections) socket.destroy();
+    const failure = await db.checkWritable().then(
       () => null,
       (error: unknown) => error,
     );
-    expect(isUnavailable(fault), String(fault)).to.equal(true);
-    await db.probe();
+    expect(isUnavailable(failure), String(failure)).to.equal(true);
+    await db.checkWritable();
   });
 
-  it('goes on with its health checks', async () => {
+  it('continues its health checks', async () => {
     const failed = once(client, 'serverHeartbeatFailed');
-    client.once('serverHeartbeatStarted', () => inside.monitor.connection.socket.destroy());
+    client.once('serverHeartbeatStarted', () => internals.monitor.connection.socket.destroy());
     await failed;
     await once(client, 'serverHeartbeatSucceeded');
   });

@@ -9,7 +9,7 @@ import { type Stores, startStores } from '../../apps/local/stores.ts';
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** One command to Redis, answered as it stands on the wire. */
+/** Sends one command to Redis and returns the raw response. */
 async function redis(url: string, ...words: string[]): Promise<string> {
   const { port, password } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1');
@@ -21,7 +21,7 @@ async function redis(url: string, ...words: string[]): Promise<string> {
   return data.toString().trim();
 }
 
-describe('stores that are killed', () => {
+describe('local stores', () => {
   let dataDir: string;
   let stores: Stores;
   before(async () => {
@@ -34,7 +34,7 @@ describe('stores that are killed', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('four kills of Postgres and two of the gateway under load lose no acknowledged write', async () => {
+  it('lose no acknowledged write when PostgreSQL is killed four times and the gateway twice under load', async () => {
     const url = stores.mongodbUrl;
     const connection = await mongoose.createConnection(url, { dbName: 'ledger', maxPoolSize: 8 }).asPromise();
     const c = connection.collection<{ _id: number }>('writes');
@@ -51,12 +51,12 @@ describe('stores that are killed', () => {
       }
     });
     for (const name of ['postgres', 'gateway', 'postgres', 'postgres', 'gateway', 'postgres'] as const) {
-      const goal = acknowledged.length + 300;
-      while (acknowledged.length < goal) await pause(5);
+      const target = acknowledged.length + 300;
+      while (acknowledged.length < target) await pause(5);
       const pid = stores.processes[name];
       if (!pid) throw new Error(`no ${name}`);
       process.kill(pid, 'SIGKILL');
-      while (stores.processes[name] === pid) await pause(5); // its end is noticed a moment later
+      while (stores.processes[name] === pid) await pause(5); // the exit is noticed a moment later
       await stores.restart('database');
     }
     isOver = true;
@@ -68,7 +68,7 @@ describe('stores that are killed', () => {
     await connection.close();
   }).timeout(180_000);
 
-  it('Redis comes back by itself at its address with what its log holds', async () => {
+  it('restart Redis at the same address with the data of its append-only file', async () => {
     expect(await redis(stores.redisUrl, 'SET', 'kept', 'yes')).to.equal('+OK');
     expect(await redis(stores.redisUrl, 'WAITAOF', '1', '0', '5000')).to.match(/^\*2/);
     const { redis: pid } = stores.processes;
@@ -79,7 +79,7 @@ describe('stores that are killed', () => {
     expect(await redis(stores.redisUrl, 'GET', 'kept')).to.match(/yes$/);
   });
 
-  it('Redis is set as the queues want it', async () => {
+  it('configure Redis as the queues require', async () => {
     for (const [name, value] of [
       ['maxmemory-policy', 'noeviction'],
       ['appendonly', 'yes'],
@@ -89,7 +89,7 @@ describe('stores that are killed', () => {
       expect((await redis(stores.redisUrl, 'CONFIG', 'GET', name)).split('\r\n').at(-1)).to.equal(value);
   });
 
-  it('a second start finds the data', async () => {
+  it('keep the data for the next start', async () => {
     const before = await mongoose.createConnection(stores.mongodbUrl, { dbName: 'ledger' }).asPromise();
     await before.collection<{ _id: string }>('kept').insertOne({ _id: 'x' });
     await before.close();

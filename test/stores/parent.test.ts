@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import { isAlive } from '../../apps/local/lock.ts';
 
-/** `npm run stores` in a data folder of its own, with the addresses it printed. */
+/** Starts `npm run stores` with its own data folder; returns the URLs that it prints. */
 async function startMain(dataDir: string): Promise<{ main: ChildProcess; urls: string[] }> {
   const env = {
     ...process.env,
@@ -17,16 +17,16 @@ async function startMain(dataDir: string): Promise<{ main: ChildProcess; urls: s
   };
   const main = spawn(process.execPath, ['--import', 'tsx', 'apps/local/stores-main.ts'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const urls: string[] = [];
-  let complaint = '';
+  let errors = '';
   main.stderr?.on('data', (chunk: Buffer) => {
-    complaint += chunk.toString();
+    errors += chunk.toString();
   });
   if (!main.stdout) throw new Error('no output');
   for await (const line of createInterface({ input: main.stdout })) if (urls.push(line) === 2) return { main, urls };
-  throw new Error(complaint);
+  throw new Error(errors);
 }
 
-/** Every process whose command line names the folder. */
+/** The processes whose environment has this DATA_DIR. */
 async function processesOf(dataDir: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {
@@ -48,7 +48,7 @@ describe('npm run stores', () => {
     ['SIGINT', 'Ctrl-C'],
     ['SIGKILL', 'SIGKILL of the parent'],
   ] as const)
-    it(`prints two addresses and leaves no process after ${what}`, async () => {
+    it(`prints two URLs, and leaves no process after ${what}`, async () => {
       const { main, urls } = await startMain(dataDir);
       expect(urls[0]).to.match(/^MONGODB_URL=mongodb:\/\/%2F[^/]+gateway\.sock\/\?directConnection=true&retryWrites=false$/);
       expect(urls[1]).to.match(/^REDIS_URL=redis:\/\/(?::[\w-]+@)?127\.0\.0\.1:\d+$/);

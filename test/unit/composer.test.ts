@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { commandLineOf, valueOf } from '../../apps/web/client/chat/command-line.ts';
 import { queryAt } from '../../apps/web/client/chat/completion-query.ts';
-import { type Meaning, readableOf, tokenFor, wireOf } from '../../apps/web/client/chat/composer-tokens.ts';
-import { fileFaults } from '../../apps/web/client/chat/upload-checks.ts';
+import { type Meaning, readableOf, toContent, tokenFor } from '../../apps/web/client/chat/composer-tokens.ts';
+import { fileErrors } from '../../apps/web/client/chat/upload-checks.ts';
 import type { OptionType } from '../../lib/contract/command.ts';
 
 const person = (id: number): Meaning => ({ content: `<@${id}>`, option: `<@${id}>` });
@@ -17,59 +17,59 @@ const tokens = new Map([
   ['#general', channel],
 ]);
 
-describe('composer: what is written becomes what is sent', () => {
+describe('composer: text to content', () => {
   const rows: [what: string, text: string, content: string][] = [
-    ['a name', 'Hello @Ada!', 'Hello <@1>!'],
-    ['the longer of two names', '@Ada Lovelace and @Ada', '<@2> and <@1>'],
-    ['a name within a longer word stays', '@Adam, @Ada_, @Ada2, x@Ada, @Zoëlle', '@Adam, @Ada_, @Ada2, x@Ada, @Zoëlle'],
-    ['a name that is a word’s beginning in another script', '@Zoë!', '<@6>!'],
-    ['a name behind a backslash stays', '\\@Ada', '\\@Ada'],
-    ['names with markup of their own', '**@*Bob*** @a`b @a`b', '**<@3>** <@4> <@4>'],
-    ['a name with the signs of patterns', '@$& (x)', '<@5>'],
-    ['code stays', '`@Ada` @Ada', '`@Ada` <@1>'],
-    ['a block of code stays', '```js\n@Ada #general\n``` @Ada', '```js\n@Ada #general\n``` <@1>'],
-    ['code within bold stays', '**`@Ada` @Ada**', '**`@Ada` <@1>**'],
-    ['a link stays', 'https://x.example/@Ada', 'https://x.example/@Ada'],
-    ['a channel is a link', 'See #general.', `See ${channel.content}.`],
-    ['what nobody took from a list stays', '@Eve @everyone', '@Eve @everyone'],
+    ['replaces a name', 'Hello @Ada!', 'Hello <@1>!'],
+    ['prefers the longer of two names', '@Ada Lovelace and @Ada', '<@2> and <@1>'],
+    ['keeps a name within a longer word', '@Adam, @Ada_, @Ada2, x@Ada, @Zoëlle', '@Adam, @Ada_, @Ada2, x@Ada, @Zoëlle'],
+    ['replaces a name with non-ASCII letters', '@Zoë!', '<@6>!'],
+    ['keeps a name after a backslash', '\\@Ada', '\\@Ada'],
+    ['replaces names that contain markup', '**@*Bob*** @a`b @a`b', '**<@3>** <@4> <@4>'],
+    ['replaces a name with special characters of regular expressions', '@$& (x)', '<@5>'],
+    ['keeps inline code', '`@Ada` @Ada', '`@Ada` <@1>'],
+    ['keeps a code block', '```js\n@Ada #general\n``` @Ada', '```js\n@Ada #general\n``` <@1>'],
+    ['keeps code within bold text', '**`@Ada` @Ada**', '**`@Ada` <@1>**'],
+    ['keeps a link', 'https://x.example/@Ada', 'https://x.example/@Ada'],
+    ['replaces a channel by its link', 'See #general.', `See ${channel.content}.`],
+    ['keeps names that were not chosen from a list', '@Eve @everyone', '@Eve @everyone'],
   ];
-  for (const [what, text, content] of rows) it(what, () => expect(wireOf(text, tokens, 'content')).to.equal(content));
+  for (const [what, text, content] of rows) it(what, () => expect(toContent(text, tokens, 'content')).to.equal(content));
 
-  it('an option takes a channel’s id', () => expect(wireOf('where: #general', tokens, 'option')).to.equal('where: 2'));
+  it('replaces a channel by its id in an option', () => expect(toContent('where: #general', tokens, 'option')).to.equal('where: 2'));
 
   const names: [what: string, names: string[], token: string][] = [
-    ['a free name', ['Grace'], '@Grace'],
-    ['a name that another has: the username', ['Ada', 'ada.l'], '@ada.l'],
-    ['no name left: the mention itself', ['Ada'], '<@9>'],
-    ['a name that would ping everyone', ['everyone', 'here'], '<@9>'],
-    ['a name that turns the writing around', ['\u202eadA', 'ada'], '@ada'],
-    ['a name of nothing', ['', 'ada'], '@ada'],
+    ['a unique name', ['Grace'], '@Grace'],
+    ['a name that another person has (uses the username)', ['Ada', 'ada.l'], '@ada.l'],
+    ['a person without a free name (uses the mention)', ['Ada'], '<@9>'],
+    ['a name that would mention everyone', ['everyone', 'here'], '<@9>'],
+    ['a name with a direction override', ['\u202eadA', 'ada'], '@ada'],
+    ['an empty name', ['', 'ada'], '@ada'],
   ];
   for (const [what, given, token] of names)
-    it(`${what} is ${token}`, () => expect(tokenFor(tokens, '@', given, person(9))).to.equal(token));
-  it('the same person keeps their name', () => expect(tokenFor(tokens, '@', ['Ada'], person(1))).to.equal('@Ada'));
+    it(`inserts ${token} for ${what}`, () => expect(tokenFor(tokens, '@', given, person(9))).to.equal(token));
+  it('inserts the same name for a person again', () => expect(tokenFor(tokens, '@', ['Ada'], person(1))).to.equal('@Ada'));
 });
 
-describe('composer: what was sent becomes what is edited', () => {
+describe('composer: content to text', () => {
   const names: Record<string, string[]> = { 1: ['Ada', 'ada.l'], 2: ['Ada', 'ada.b'], 3: ['everyone'], 4: [] };
   const rows: [what: string, content: string, text: string][] = [
-    ['a mention', 'Hello <@1>!', 'Hello @Ada!'],
-    ['two of one name', '<@1> <@2> <@1>', '@Ada @ada.b @Ada'],
-    ['a role, within bold', '**<@&7>**', '**@role 7**'],
-    ['code stays', '`<@1>`', '`<@1>`'],
-    ['what no name fits stays', '<@3> <@4> <@1>', '<@3> <@4> @Ada'],
-    ['a text that holds a name already stays as it is', '@Ada and <@1>', '@Ada and <@1>'],
-    ['a mention within a word stays as it is', 'x<@1>', 'x<@1>'],
+    ['replaces a mention', 'Hello <@1>!', 'Hello @Ada!'],
+    ['replaces mentions of two people with the same name', '<@1> <@2> <@1>', '@Ada @ada.b @Ada'],
+    ['replaces a role within bold text', '**<@&7>**', '**@role 7**'],
+    ['keeps code', '`<@1>`', '`<@1>`'],
+    ['keeps mentions without a usable name', '<@3> <@4> <@1>', '<@3> <@4> @Ada'],
+    ['keeps all of a text that already contains the name', '@Ada and <@1>', '@Ada and <@1>'],
+    ['keeps a mention within a word', 'x<@1>', 'x<@1>'],
   ];
   for (const [what, content, text] of rows)
     it(what, () => {
       const readable = readableOf(content, (kind, id) => (kind === 'roleMention' ? [`role ${id}`] : (names[id] ?? [])));
       expect(readable.text).to.equal(text);
-      expect(wireOf(readable.text, readable.tokens, 'content')).to.equal(content);
+      expect(toContent(readable.text, readable.tokens, 'content')).to.equal(content);
     });
 });
 
-describe('composer: what is being completed', () => {
+describe('composer: completion query', () => {
   const at = (text: string): string | null => {
     const query = queryAt(text, text.length, tokens.keys());
     return query && `${query.sign}${query.wanted}@${query.start}`;
@@ -143,11 +143,11 @@ describe('composer: commands as text', () => {
 
 describe('composer: files', () => {
   const mib = 1024 * 1024;
-  it('the empty and the too large are told apart, and do not count among the ten', () => {
+  it('has an error for each empty, too large and eleventh file, and does not count empty and too large files', () => {
     const sizes = [0, 10 * mib + 1, 10 * mib, ...Array.from({ length: 10 }, () => 1)];
-    const faults = fileFaults(sizes.map((size) => ({ size })));
-    expect(faults.slice(0, 3)).to.deep.equal(['This file is empty.', 'Larger than 10 MB.', null]);
-    expect(faults.slice(3, -1).every((fault) => fault === null)).to.equal(true);
-    expect(faults.at(-1)).to.equal('One too many: a message takes 10 files.');
+    const errors = fileErrors(sizes.map((size) => ({ size })));
+    expect(errors.slice(0, 3)).to.deep.equal(['This file is empty.', 'This file is larger than 10 MB.', null]);
+    expect(errors.slice(3, -1).every((error) => error === null)).to.equal(true);
+    expect(errors.at(-1)).to.equal('A message can have at most 10 files.');
   });
 });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createFairQueue, type QueueFull } from '../../lib/base/fair-queue.ts';
 
-/** A queue of one at a time whose pieces end when told; `order` says in which order they began. */
-function heldQueue(bounds: { waitingPerKey: number; waitingInAll: number }) {
+/** A queue that runs one task at a time, each until `endAll`. `order` has the names of the tasks in the order in which they started. */
+function controlledQueue(bounds: { maxWaitingPerKey: number; maxWaiting: number }) {
   const order: string[] = [];
   const ends: (() => void)[] = [];
-  const queue = createFairQueue({ atOnce: 1, ...bounds }, (why: QueueFull) => {
+  const queue = createFairQueue({ maxRunning: 1, ...bounds }, (why: QueueFull) => {
     throw new Error(why);
   });
   const add = (key: string, name: string): Promise<void> =>
@@ -23,16 +23,16 @@ function heldQueue(bounds: { waitingPerKey: number; waitingInAll: number }) {
 }
 
 describe('fair queue', () => {
-  it('serves keys in turns, and the work of one key in its order', async () => {
-    const { order, add, endAll } = heldQueue({ waitingPerKey: 10, waitingInAll: 10 });
+  it('alternates between keys, and runs the tasks of one key in order', async () => {
+    const { order, add, endAll } = controlledQueue({ maxWaitingPerKey: 10, maxWaiting: 10 });
     const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map((name) => add(name.charAt(0), name));
     await endAll();
     await Promise.all(all);
     expect(order).to.deep.equal(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
   });
 
-  it('refuses what is beyond its bounds at once, and takes work again when there is room', async () => {
-    const { add, endAll } = heldQueue({ waitingPerKey: 2, waitingInAll: 3 });
+  it('refuses tasks beyond its limits at once, and accepts tasks again later', async () => {
+    const { add, endAll } = controlledQueue({ maxWaitingPerKey: 2, maxWaiting: 3 });
     const refusal = (key: string): Promise<string> =>
       add(key, key).then(
         () => '',
@@ -49,31 +49,31 @@ describe('fair queue', () => {
     await later;
   });
 
-  it('keeps room: a first key gets half and a second key a third, so that neither holds up other work', async () => {
-    const began: string[] = [];
+  it('reservesSlots: a first key gets half of the slots and a second a third, so that other tasks can start', async () => {
+    const started: string[] = [];
     const ends: (() => void)[] = [];
-    const queue = createFairQueue({ atOnce: 8, waitingPerKey: 10, waitingInAll: 30, keepsRoom: true }, (why: QueueFull) => {
+    const queue = createFairQueue({ maxRunning: 8, maxWaitingPerKey: 10, maxWaiting: 30, reservesSlots: true }, (why: QueueFull) => {
       throw new Error(why);
     });
     const add = (name: string, ...keys: [string, ...string[]]): Promise<void> =>
       queue(keys, () => {
-        began.push(name);
+        started.push(name);
         return new Promise<void>((end) => ends.push(end));
       });
     const all = Array.from({ length: 6 }, () => add('a', 'a', 'slow host'));
-    expect(began).to.have.length(3);
+    expect(started).to.have.length(3);
     all.push(add('b', 'b', 'slow host'), add('b fast', 'b', 'fast host'), add('a fast', 'a', 'fast host'));
-    expect(began.slice(3)).to.deep.equal(['b fast', 'a fast']);
+    expect(started.slice(3)).to.deep.equal(['b fast', 'a fast']);
     for (let end = ends.shift(); end; end = ends.shift()) {
       end();
       await new Promise((resolve) => setImmediate(resolve));
     }
     await Promise.all(all);
-    expect(began.slice(5).toSorted()).to.deep.equal(['a', 'a', 'a', 'b']);
+    expect(started.slice(5).toSorted()).to.deep.equal(['a', 'a', 'a', 'b']);
   });
 
-  it('goes on after work that fails', async () => {
-    const queue = createFairQueue({ atOnce: 1, waitingPerKey: 1, waitingInAll: 1 }, () => {
+  it('continues after a failed task', async () => {
+    const queue = createFairQueue({ maxRunning: 1, maxWaitingPerKey: 1, maxWaiting: 1 }, () => {
       throw new Error('full');
     });
     const failed = queue('a', () => Promise.reject(new Error('work'))).catch(({ message }: Error) => message);

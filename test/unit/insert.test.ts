@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { isUnavailable } from '../../lib/store/mongo/database.ts';
 import { insertNew } from '../../lib/store/mongo/insert.ts';
 
-const failing = (...codes: number[]) => {
+/** A model whose inserts fail with these codes in turn. */
+const failingModel = (...codes: number[]) => {
   const left = [...codes];
   const insertOne = async (): Promise<void> => {
     const code = left.shift();
@@ -12,20 +13,20 @@ const failing = (...codes: number[]) => {
 };
 
 describe('insertNew', () => {
-  it('tries again after a lost deadlock, which wrote nothing', async () => {
-    const { model, left } = failing(112, 112);
+  it('retries after a deadlock', async () => {
+    const { model, left } = failingModel(112, 112);
     expect(await insertNew(model, { _id: 'a' })).to.equal(true);
     expect(left).to.deep.equal([]);
   });
 
-  it('false when the one it lost to stands in its place', async () => {
-    expect(await insertNew(failing(112, 11000).model, { _id: 'a' })).to.equal(false);
+  it('returns false when another document has the same id after a deadlock', async () => {
+    expect(await insertNew(failingModel(112, 11000).model, { _id: 'a' })).to.equal(false);
   });
 
-  it('gives up after ten, as a database that is unavailable', async () => {
-    const { model, left } = failing(...Array.from({ length: 11 }, () => 112));
-    const fault = await insertNew(model, { _id: 'a' }).catch((error: unknown) => error);
-    expect(isUnavailable(fault)).to.equal(true);
+  it('fails as unavailable after ten attempts', async () => {
+    const { model, left } = failingModel(...Array.from({ length: 11 }, () => 112));
+    const error = await insertNew(model, { _id: 'a' }).catch((reason: unknown) => reason);
+    expect(isUnavailable(error)).to.equal(true);
     expect(left).to.have.length(1);
   });
 });

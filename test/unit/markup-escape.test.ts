@@ -16,14 +16,14 @@ describe('escapeMarkup', () => {
     'C:\\temp \\* \\',
     'https://*a https://_a https://\\a',
   ])
-    it(`shows ${JSON.stringify(text)} as it is`, () => expect(shown(text)).to.deep.equal([text]));
+    it(`escapes ${JSON.stringify(text)} so that it is shown unchanged`, () => expect(shown(text)).to.deep.equal([text]));
 
-  it('leaves alone what begins nothing', () => {
+  it('does not change text without markup', () => {
     for (const text of ['Home | Example', 'a_b ~5 |x| _u_', 'I <3 <b>you</b>', 'me@example.com (@ada)', 'http and https: both'])
       expect(escapeMarkup(text)).to.equal(text);
   });
 
-  it('shows any text as it is', () => {
+  it('escapes any text so that it is shown unchanged', () => {
     const pieces = fc.constantFrom(
       '\\',
       '`',

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { linksOf, mentionsOf, parseMarkup, type Token } from '../../lib/base/markup.ts';
+import { findLinks, findMentions, parseMarkup, type Token } from '../../lib/base/markup.ts';
 
-/** The tree in short: `bold(text:x)`. */
+/** The token tree in short form, such as `bold(text:x)`. */
 const brief = (tokens: Token[]): string =>
   tokens
     .map((token) => {
@@ -105,7 +105,7 @@ const contents = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-/** Markers stand at both ends of a token with children; everything else is covered by tokens that touch. */
+/** Expects that the tokens cover `start` to `end` without gaps, except for the markers at both ends of a token with children. */
 function check(content: string, tokens: Token[], start: number, end: number): void {
   let at = start;
   for (const token of tokens) {
@@ -121,16 +121,16 @@ function check(content: string, tokens: Token[], start: number, end: number): vo
 }
 
 describe('parseMarkup', () => {
-  for (const [content, tree] of rows) it(JSON.stringify(content), () => expect(brief(parseMarkup(content))).to.equal(tree));
+  for (const [content, tree] of rows) it(`parses ${JSON.stringify(content)}`, () => expect(brief(parseMarkup(content))).to.equal(tree));
 
-  it('covers any string, token by token, without a gap', () => {
+  it('covers any string with tokens, without gaps', () => {
     fc.assert(
       fc.property(contents, (content) => check(content, parseMarkup(content), 0, content.length)),
       { numRuns: 1000 },
     );
   });
 
-  it('shows text that needs no formatting as it is', () => {
+  it('parses text without markup as one text token', () => {
     const harmless = fc.string({ unit: fc.constantFrom('a', 'é', '😀', ' ', '\n', '.', '#', '[', '(', '>', '1') });
     fc.assert(fc.property(harmless, (content) => brief(parseMarkup(content)) === (content === '' ? '' : `text:${content}`)));
   });
@@ -171,18 +171,18 @@ describe('parseMarkup', () => {
     '@her',
   ];
   for (const pattern of [...patterns, ...links]) {
-    it(`reads 400 kB of ${JSON.stringify(pattern)} to the end`, () => {
+    it(`parses 400 kB of ${JSON.stringify(pattern)} to the end`, () => {
       const content = pattern.repeat(Math.ceil(400_000 / pattern.length));
       expect(parseMarkup(content).at(-1)?.end).to.equal(content.length);
     });
   }
 });
 
-describe('mentionsOf', () => {
+describe('findMentions', () => {
   const none = { users: [], roles: [], everyone: false, here: false };
 
-  it('each id once, in the order of the first mention', () => {
-    expect(mentionsOf('<@3> <@&9> **<@1>** ||<@3>|| <@&9> @here')).to.deep.equal({
+  it('lists each id once, in the order of the first mentions', () => {
+    expect(findMentions('<@3> <@&9> **<@1>** ||<@3>|| <@&9> @here')).to.deep.equal({
       users: ['3', '1'],
       roles: ['9'],
       everyone: false,
@@ -200,29 +200,30 @@ describe('mentionsOf', () => {
     'https://a.example/@everyone',
     '@Everyone',
   ];
-  for (const content of quiet) it(`none in ${JSON.stringify(content)}`, () => expect(mentionsOf(content)).to.deep.equal(none));
+  for (const content of quiet)
+    it(`finds no mention in ${JSON.stringify(content)}`, () => expect(findMentions(content)).to.deep.equal(none));
 
-  it('none in code, whatever stands there or around it', () => {
+  it('finds no mention in code, whatever its content or the text before it', () => {
     const inside = fc
       .array(fc.constantFrom('<@1>', '<@&2>', '@everyone', '@here', '*', '||', ' ', '\\', '\n', 'x'), { minLength: 1 })
       .map((list) => list.join(''));
-    const around = fc.string({ unit: fc.constantFrom('a', '*', '|', ' ', '_', '<', '@') });
+    const prefix = fc.string({ unit: fc.constantFrom('a', '*', '|', ' ', '_', '<', '@') });
     fc.assert(
-      fc.property(inside, fc.constantFrom('`', '``', '```'), around, (text, ticks, before) => {
-        expect(mentionsOf(`${before}${ticks}x${text}x${ticks} @y`)).to.deep.equal(none);
+      fc.property(inside, fc.constantFrom('`', '``', '```'), prefix, (text, ticks, before) => {
+        expect(findMentions(`${before}${ticks}x${text}x${ticks} @y`)).to.deep.equal(none);
       }),
     );
   });
 
-  it('a code span that is never closed hides nothing', () => expect(mentionsOf('`<@1>').users).to.deep.equal(['1']));
-  it('a doubled backslash hides nothing', () => expect(mentionsOf('\\\\<@1>').users).to.deep.equal(['1']));
+  it('finds mentions after an unclosed code span', () => expect(findMentions('`<@1>').users).to.deep.equal(['1']));
+  it('finds mentions after a doubled backslash', () => expect(findMentions('\\\\<@1>').users).to.deep.equal(['1']));
 });
 
-describe('linksOf', () => {
-  it('bare links, each once, in order', () => {
-    expect(linksOf('https://b.example, http://a.example! https://b.example')).to.deep.equal(['https://b.example', 'http://a.example']);
+describe('findLinks', () => {
+  it('lists bare links once, in order', () => {
+    expect(findLinks('https://b.example, http://a.example! https://b.example')).to.deep.equal(['https://b.example', 'http://a.example']);
   });
-  it('not in angle brackets, code or after a backslash', () => {
-    expect(linksOf('<https://a.example> `https://b.example` ```https://c.example``` \\https://d.example')).to.deep.equal([]);
+  it('finds no link in angle brackets, in code or after a backslash', () => {
+    expect(findLinks('<https://a.example> `https://b.example` ```https://c.example``` \\https://d.example')).to.deep.equal([]);
   });
 });

@@ -17,14 +17,14 @@ const member = (name: string, status: Member['status'], roles: string[] = []): M
   isOwner: false,
   roles,
 });
-/** As one reads it: `# group count`, then names. */
+/** The rows as text: `# group count`, then names. */
 const read = (...all: Parameters<typeof memberRows>): string[] =>
   memberRows(...all).map((row) => (row.kind === 'group' ? `# ${row.name} ${row.count}` : row.member.user.displayName));
 
-describe('web: rows of the member list', () => {
+describe('memberRows', () => {
   const roles = [role('high', 3, true), role('plain', 2, false), role('low', 1, true), role('server', 0, false)];
 
-  it('who is online stands in their highest hoisted role, highest first; then the others online, then who is offline', () =>
+  it('groups online members by their highest hoisted role, then other online members, then offline members', () =>
     expect(
       read(roles, [
         member('Zoe', 'online'),
@@ -35,9 +35,9 @@ describe('web: rows of the member list', () => {
       ]),
     ).to.deep.equal(['# role high 1', 'Bob', '# role low 1', 'Cat', '# Online 2', 'Ann', 'Zoe', '# Offline 1', 'Dan']));
 
-  it('a group without anyone is not shown', () => expect(read(roles, [])).to.deep.equal([]));
+  it('omits empty groups', () => expect(read(roles, [])).to.deep.equal([]));
 
-  it('10,000 members keep every row once, under keys of their own', () => {
+  it('lists each of 10,000 members once, with unique keys', () => {
     const many = Array.from({ length: 10_000 }, (_, at) => member(`m${at}`, at % 3 ? 'online' : 'offline', at % 5 ? [] : ['low']));
     const rows = memberRows(roles, many);
     expect(new Set(rows.map(({ key }) => key)).size).to.equal(rows.length);

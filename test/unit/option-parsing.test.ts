@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { lengthOf } from '../../lib/base/text.ts';
+import { countCodePoints } from '../../lib/base/text.ts';
 import type { CommandOption, InvokeInput, OptionType } from '../../lib/contract/command.ts';
 import { parseOptions } from '../../lib/domain/interactions/option-parsing.ts';
 
@@ -18,62 +18,63 @@ const read = (options: CommandOption[], input: InvokeInput): Record<string, unkn
   return errors.length ? errors.map((error) => error.path) : Object.fromEntries(values.map(({ name, value }) => [name, value]));
 };
 
-describe('option parser: how text is split', () => {
-  const rows: [about: string, options: CommandOption[], text: string, result: Record<string, unknown> | string[]][] = [
-    ['nothing', two, '', {}],
-    ['white space only', two, ' \n ', {}],
-    ['one by name', two, 'reason: because', { reason: 'because' }],
-    ['any order', two, 'url: x reason: because', { reason: 'because', url: 'x' }],
-    ['no space after the colon', two, 'reason:because url:x', { reason: 'because', url: 'x' }],
-    ['only at known names', two, 'reason: see link: x', { reason: 'see link: x' }],
-    ['at known names inside', two, 'reason: see url: x', { reason: 'see', url: 'x' }],
-    ['not inside a word', two, 'reason: my-url: x', { reason: 'my-url: x' }],
-    ['in a link, if a name is the same word', [...two, option('https')], 'reason: at https://x.test', { reason: 'at', https: '//x.test' }],
-    ['line breaks stay in a value', two, 'reason: a\nb url: x', { reason: 'a\nb', url: 'x' }],
-    ['other case is not the name', two, 'reason: a URL: x', { reason: 'a URL: x' }],
-    ['twice', two, 'reason: a reason: b', ['reason']],
+describe('option parser: text', () => {
+  const rows: [what: string, options: CommandOption[], text: string, result: Record<string, unknown> | string[]][] = [
+    ['an empty text', two, '', {}],
+    ['only whitespace', two, ' \n ', {}],
+    ['one option by name', two, 'reason: because', { reason: 'because' }],
+    ['options in any order', two, 'url: x reason: because', { reason: 'because', url: 'x' }],
+    ['values without a space after the colon', two, 'reason:because url:x', { reason: 'because', url: 'x' }],
+    ['an unknown name within a value', two, 'reason: see link: x', { reason: 'see link: x' }],
+    ['a known name within the text', two, 'reason: see url: x', { reason: 'see', url: 'x' }],
+    ['a known name within a word', two, 'reason: my-url: x', { reason: 'my-url: x' }],
+    ['a link whose scheme is an option name', [...two, option('https')], 'reason: at https://x.test', { reason: 'at', https: '//x.test' }],
+    ['a value with a line break', two, 'reason: a\nb url: x', { reason: 'a\nb', url: 'x' }],
+    ['a name in another case', two, 'reason: a URL: x', { reason: 'a URL: x' }],
+    ['an option twice', two, 'reason: a reason: b', ['reason']],
     ['an unknown name first', two, 'other: a', ['other']],
     ['an unknown name before a known one', two, 'other: a url: x', ['other']],
-    ['bare text with two options', two, 'because', ['/text']],
-    ['bare text before a name', two, 'because url: x', ['/text']],
+    ['text without a name for two options', two, 'because', ['/text']],
+    ['text before a name', two, 'because url: x', ['/text']],
     ['text for a command without options', [], 'because', ['/text']],
     ['an empty value', two, 'reason:', ['reason']],
     ['an empty value before another', two, 'reason: url: x', ['reason']],
-    ['one option takes the rest', [option('reason')], 'because of: this', { reason: 'because of: this' }],
-    ['one option, its name inside', [option('reason')], 'the reason: x', { reason: 'the reason: x' }],
-    ['one option by name', [option('reason')], 'reason: because', { reason: 'because' }],
-    ['one option by name, twice', [option('reason')], 'reason: a reason: b', ['reason']],
-    ['one option, its name and then a space before the colon', [option('reason')], 'reason : x', { reason: 'reason : x' }],
-    ['one option, a longer word that begins with its name', [option('reason')], 'reasons: x', { reason: 'reasons: x' }],
-    ['one option, another name first', [option('reason')], 'other: x', { reason: 'other: x' }],
-    ['one option, its name glued to other text', [option('reason')], 'x:reason: y', { reason: 'x:reason: y' }],
-    ['one option, nothing', [option('reason')], ' ', {}],
-    ['one option, its name alone', [option('reason')], 'reason:', ['reason']],
-    ['names glued inside a value', two, 'reason: a:b:url:c', { reason: 'a:b:url:c' }],
-    ['a name glued to another name', two, 'reason:url:x', { reason: 'url:x' }],
-    ['names at the beginning of lines', two, 'url:\nx\nreason:\ny', { url: 'x', reason: 'y' }],
-    ['quotes are not special', two, 'reason: "a url: b"', { reason: '"a', url: 'b"' }],
-    ['white space of any kind before a name', two, 'reason: a\u00a0url: b\u2028', { reason: 'a', url: 'b' }],
-    ['a space before the colon is no name', two, 'reason: a url : b', { reason: 'a url : b' }],
+    ['text without a name for one option', [option('reason')], 'because of: this', { reason: 'because of: this' }],
+    ['text that contains the name of the one option', [option('reason')], 'the reason: x', { reason: 'the reason: x' }],
+    ['the one option by name', [option('reason')], 'reason: because', { reason: 'because' }],
+    ['the one option twice', [option('reason')], 'reason: a reason: b', ['reason']],
+    ['the name of the one option with a space before the colon', [option('reason')], 'reason : x', { reason: 'reason : x' }],
+    ['a longer word that begins with the name of the one option', [option('reason')], 'reasons: x', { reason: 'reasons: x' }],
+    ['an unknown name for the one option', [option('reason')], 'other: x', { reason: 'other: x' }],
+    ['the name of the one option directly after other text', [option('reason')], 'x:reason: y', { reason: 'x:reason: y' }],
+    ['only whitespace for the one option', [option('reason')], ' ', {}],
+    ['only the name of the one option', [option('reason')], 'reason:', ['reason']],
+    ['a value with colons', two, 'reason: a:b:url:c', { reason: 'a:b:url:c' }],
+    ['a name directly after another', two, 'reason:url:x', { reason: 'url:x' }],
+    ['names at the start of lines', two, 'url:\nx\nreason:\ny', { url: 'x', reason: 'y' }],
+    ['a name within quotes', two, 'reason: "a url: b"', { reason: '"a', url: 'b"' }],
+    ['Unicode whitespace before a name', two, 'reason: a\u00a0url: b\u2028', { reason: 'a', url: 'b' }],
+    ['a name with a space before the colon', two, 'reason: a url : b', { reason: 'a url : b' }],
     ['half a surrogate pair', two, 'reason: \ud83d', { reason: '\ufffd' }],
-    ['required and absent', [option('reason', 'string', true), option('url')], 'url: x', ['reason']],
-    ['optional and absent is left out', [option('reason', 'string', true), option('url')], 'reason: x', { reason: 'x' }],
-    ['names of an object’s own', [option('constructor'), option('__proto__')], 'constructor: a', { constructor: 'a' }],
+    ['a missing required option', [option('reason', 'string', true), option('url')], 'url: x', ['reason']],
+    ['a missing optional option', [option('reason', 'string', true), option('url')], 'reason: x', { reason: 'x' }],
+    ['options named like object properties', [option('constructor'), option('__proto__')], 'constructor: a', { constructor: 'a' }],
   ];
-  for (const [about, options, text, result] of rows) it(about, () => expect(read(options, { text })).to.deep.equal(result));
+  for (const [what, options, text, result] of rows)
+    it(`${Array.isArray(result) ? 'refuses' : 'reads'} ${what}`, () => expect(read(options, { text })).to.deep.equal(result));
 
-  it('neither text nor options means none', () => expect(read(two, {})).to.deep.equal({}));
-  it('values come in the order of the command', () =>
+  it('reads no options without text and options', () => expect(read(two, {})).to.deep.equal({}));
+  it('returns values in the order of the command', () =>
     expect(parseOptions(two, { text: 'url: x reason: y' }).values.map(({ name }) => name)).to.deep.equal(['reason', 'url']));
 });
 
 describe('option parser: types', () => {
-  const bad = Symbol('refused');
+  const refused = Symbol('refused');
   const rows: [OptionType, string, unknown][] = [
     ['string', 'a', 'a'],
     ['string', '$answer', '$answer'],
     ['string', '😀'.repeat(2000), '😀'.repeat(2000)],
-    ['string', '😀'.repeat(2001), bad],
+    ['string', '😀'.repeat(2001), refused],
     ['integer', '0', 0],
     ['integer', '-0', 0],
     ['integer', '-42', -42],
@@ -81,50 +82,50 @@ describe('option parser: types', () => {
     ['integer', '007', 7],
     ['number', '+1.', 1],
     ['integer', '9007199254740991', 9007199254740991],
-    ['integer', '9007199254740992', bad],
-    ['integer', '9007199254740993', bad],
-    ['integer', '1.5', bad],
-    ['integer', '1.0', bad],
-    ['integer', '1e3', bad],
-    ['integer', '0x10', bad],
-    ['integer', '1 2', bad],
-    ['integer', '１', bad],
+    ['integer', '9007199254740992', refused],
+    ['integer', '9007199254740993', refused],
+    ['integer', '1.5', refused],
+    ['integer', '1.0', refused],
+    ['integer', '1e3', refused],
+    ['integer', '0x10', refused],
+    ['integer', '1 2', refused],
+    ['integer', '１', refused],
     ['number', '1.5', 1.5],
     ['number', '-.5', -0.5],
     ['number', '3', 3],
-    ['number', 'NaN', bad],
-    ['number', 'Infinity', bad],
-    ['number', '1e999', bad],
-    ['number', '1,5', bad],
-    ['number', '.', bad],
+    ['number', 'NaN', refused],
+    ['number', 'Infinity', refused],
+    ['number', '1e999', refused],
+    ['number', '1,5', refused],
+    ['number', '.', refused],
     ['boolean', 'true', true],
     ['boolean', 'Yes', true],
     ['boolean', 'ON', true],
     ['boolean', 'false', false],
     ['boolean', 'nO', false],
     ['boolean', 'off', false],
-    ['boolean', '1', bad],
-    ['boolean', 'y', bad],
+    ['boolean', '1', refused],
+    ['boolean', 'y', refused],
     ['user', `<@${id}>`, id],
-    ['user', id, bad],
-    ['user', `<@&${id}>`, bad],
-    ['user', '<@1>', bad],
-    ['user', `<@${id}> x`, bad],
+    ['user', id, refused],
+    ['user', `<@&${id}>`, refused],
+    ['user', '<@1>', refused],
+    ['user', `<@${id}> x`, refused],
     ['role', `<@&${id}>`, id],
-    ['role', `<@${id}>`, bad],
+    ['role', `<@${id}>`, refused],
     ['channel', id, id],
-    ['channel', '12', bad],
-    ['channel', `<#${id}>`, bad],
+    ['channel', '12', refused],
+    ['channel', `<#${id}>`, refused],
   ];
   for (const [type, text, value] of rows)
-    it(`${type}: ${text.length > 30 ? `${lengthOf(text)} characters` : text} ${value === bad ? 'is refused' : 'is read'}`, () => {
-      const expected = value === bad ? ['it'] : { it: value };
+    it(`${type}: ${text.length > 30 ? `${countCodePoints(text)} characters` : text} ${value === refused ? 'is refused' : 'is read'}`, () => {
+      const expected = value === refused ? ['it'] : { it: value };
       expect(read([option('it', type)], { text: `it: ${text}` })).to.deep.equal(expected);
       expect(read([option('it', type)], { text })).to.deep.equal(expected);
     });
 });
 
-describe('option parser: options one by one', () => {
+describe('option parser: structured options', () => {
   const send = (type: OptionType, value: string | number | boolean) => read([option('it', type)], { options: [{ name: 'it', value }] });
   const good: [OptionType, string | number | boolean, unknown][] = [
     ['string', ' a ', ' a '],
@@ -140,7 +141,7 @@ describe('option parser: options one by one', () => {
     ['role', `<@&${id}>`, id],
     ['channel', id, id],
   ];
-  for (const [type, value, result] of good) it(`${type} takes ${value}`, () => expect(send(type, value)).to.deep.equal({ it: result }));
+  for (const [type, value, result] of good) it(`${type} accepts ${value}`, () => expect(send(type, value)).to.deep.equal({ it: result }));
   const refused: [OptionType, string | number | boolean][] = [
     ['string', 5],
     ['string', ''],
@@ -158,10 +159,10 @@ describe('option parser: options one by one', () => {
   for (const [type, value] of refused)
     it(`${type} refuses ${JSON.stringify(value)}`, () => expect(send(type, value)).to.deep.equal(['it']));
 
-  it('unknown, twice and missing are told by name', () => {
+  it('names duplicate, unknown and missing options', () => {
     const options = [option('need', 'string', true), option('a')];
     const given = ['a', 'a', 'b'].map((name) => ({ name, value: 'x' }));
     expect(read(options, { options: given })).to.deep.equal(['a', 'b', 'need']);
   });
-  it('an empty list means none', () => expect(read(two, { options: [] })).to.deep.equal({}));
+  it('reads no options from an empty list', () => expect(read(two, { options: [] })).to.deep.equal({}));
 });

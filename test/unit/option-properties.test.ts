@@ -15,7 +15,7 @@ const options = fc
   .uniqueArray(fc.tuple(name, fc.constantFrom(...types), fc.boolean()), { minLength: 1, maxLength: 25, selector: ([one]) => one })
   .map((list) => list.map(([one, type, required]) => option(one, type, required)));
 
-/** Text with much that looks like options. */
+/** Text that contains many parts that look like options. */
 const tricky = fc
   .array(
     fc.oneof(
@@ -28,7 +28,7 @@ const tricky = fc
   )
   .map((parts) => parts.join(''));
 
-/** `text` without any place where an option could begin, trimmed, and whole: what a person can mean as one value. */
+/** `text` as one possible value: trimmed, well-formed, and without a position where an option could begin. */
 const asValue = (text: string): string =>
   text
     .replace(/(?<!\S)(?=[a-z0-9_-]{1,32}:)/g, '.')
@@ -36,33 +36,33 @@ const asValue = (text: string): string =>
     .trim();
 
 const id = fc.stringMatching(/^[0-9]{19}$/);
-/** What is typed for a value of a type, and what the bot receives. */
-const filled: Record<OptionType, fc.Arbitrary<{ typed: string; value: unknown }>> = {
+/** Text typed for a value of a type, and the value that the bot receives. */
+const typedValues: Record<OptionType, fc.Arbitrary<{ typed: string; value: unknown }>> = {
   string: tricky.map((text) => asValue(text) || 'x').map((text) => ({ typed: text, value: text })),
   integer: fc.maxSafeInteger().map((value) => ({ typed: String(value), value })),
   number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => ({ typed: String(value), value: value + 0 })),
   boolean: fc
     .tuple(fc.constantFrom(['true', true], ['yes', true], ['on', true], ['false', false], ['no', false], ['off', false]), fc.boolean())
-    .map(([[word, value], loud]) => ({ typed: loud ? word.toUpperCase() : word, value })),
+    .map(([[word, value], isUppercase]) => ({ typed: isUppercase ? word.toUpperCase() : word, value })),
   user: id.map((value) => ({ typed: `<@${value}>`, value })),
   role: id.map((value) => ({ typed: `<@&${value}>`, value })),
   channel: id.map((value) => ({ typed: value, value })),
 };
-/** A command, some of its options filled in, in any order, with any white space around. */
-const use = options.chain((known) =>
+/** The options of a command, values for some of them in any order, and whitespace between them. */
+const invocation = options.chain((known) =>
   fc.record({
     known: fc.constant(known),
     parts: fc
       .shuffledSubarray(known)
-      .chain((some) => fc.tuple(...some.map((one) => fc.record({ one: fc.constant(one), given: filled[one.type] })))),
+      .chain((some) => fc.tuple(...some.map((one) => fc.record({ one: fc.constant(one), given: typedValues[one.type] })))),
     spaces: fc.array(fc.constantFrom('', ' ', '  ', '\n', '\t\u2003'), { minLength: 25, maxLength: 25 }),
   }),
 );
 
 describe('option parser: properties', () => {
-  it('values of the seven types, written as `name: value` in any order, come back, in the order of the command', () => {
+  it('reads values of all types, written as `name: value` in any order, and returns them in the order of the command', () => {
     fc.assert(
-      fc.property(use, ({ known, parts, spaces }) => {
+      fc.property(invocation, ({ known, parts, spaces }) => {
         const text = parts.map(({ one, given }, at) => `${spaces[at]} ${one.name}:${spaces[24 - at]}${given.typed}`).join('');
         const { values, errors } = parseOptions(known, { text });
         const byName = new Map(parts.map(({ one, given }) => [one.name, given.value]));
@@ -77,10 +77,10 @@ describe('option parser: properties', () => {
     );
   });
 
-  it('a command with one option takes its value bare as well', () => {
+  it('reads the value of a single option with or without its name', () => {
     const one = fc
       .tuple(name, fc.constantFrom(...types))
-      .chain(([called, type]) => fc.record({ option: fc.constant(option(called, type, true)), given: filled[type] }));
+      .chain(([called, type]) => fc.record({ option: fc.constant(option(called, type, true)), given: typedValues[type] }));
     fc.assert(
       fc.property(one, ({ option: only, given }) => {
         for (const text of [given.typed, ` ${given.typed}\n`, `${only.name}: ${given.typed}`])
@@ -93,7 +93,7 @@ describe('option parser: properties', () => {
     );
   });
 
-  it('any text, and any values one by one: no fault of its own, each option once, a value or an error for all that is required', () => {
+  it('any input: throws no error, and returns a value or an error for every required option, and each option once', () => {
     const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 100 }).map((codes) => String.fromCharCode(...codes));
     const value = fc.oneof(fc.string({ unit: 'binary' }), units, fc.double(), fc.integer(), fc.boolean(), id);
     const input: fc.Arbitrary<InvokeInput> = fc.oneof(
@@ -119,7 +119,7 @@ describe('option parser: properties', () => {
     );
   });
 
-  it('60,000 hostile characters of each kind are read in passes over the text, and told in as many errors as there are names', () => {
+  it('reads 60,000 hostile characters in linear time, with at most one error per name', () => {
     const known = Array.from({ length: 25 }, (_, at) => option(`o${at}`, types[at % 7] as OptionType));
     const fillTo = (part: string): string => part.repeat(60_000).slice(0, 60_000);
     const hard = [

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type MemberRules, type Overwrite, permissionBits, permissionsOf, type ServerRules } from '../../lib/base/permissions.ts';
+import { computePermissions, type MemberRules, type Overwrite, permissionBits, type ServerRules } from '../../lib/base/permissions.ts';
 
 const everything = Object.values(permissionBits).reduce((bits, bit) => bits | bit, 0);
 const { Administrator, 'View Channel': view } = permissionBits;
 
-/** The steps of docs/behavior/servers.md#calculation, one by one, however slow. */
+/** The steps of docs/behavior/servers.md#calculation, one by one, without optimizations. */
 function model(server: ServerRules, member: MemberRules, overwrites?: readonly Overwrite[]): number {
   if (server.ownerId === member.userId) return everything;
   const [everyone, ...others] = server.roles;
@@ -28,8 +28,8 @@ const bits = fc.integer({ min: 0, max: everything });
 const someBits = bits.map((all) => all & ~Administrator);
 const roleIds = ['role1', 'role2', 'role3', 'role4', 'gone'];
 const [server, user] = ['server', 'user'];
-/** A server, a member of it, and a channel's overwrites, one for each id at most; `gone` is a role that only the last two still name. */
-const scenes = fc.record({
+/** A server, one of its members and the overwrites of a channel, at most one per id. `gone` is a deleted role that member and overwrites may still name. */
+const cases = fc.record({
   ownerId: fc.constantFrom(...Array.from({ length: 9 }, () => 'another'), user),
   permissions: fc.tuple(someBits, fc.oneof({ weight: 9, arbitrary: someBits }, bits), someBits, someBits, someBits),
   roles: fc.subarray(roleIds),
@@ -38,24 +38,24 @@ const scenes = fc.record({
   }),
 });
 
-describe('permissionsOf', () => {
-  it('agrees with the model, on the server’s level and in a channel', () => {
+describe('computePermissions', () => {
+  it('agrees with the reference calculation, in the server and in a channel', () => {
     fc.assert(
-      fc.property(scenes, ({ ownerId, permissions, roles, overwrites }) => {
+      fc.property(cases, ({ ownerId, permissions, roles, overwrites }) => {
         const rules = {
           _id: server,
           ownerId,
           roles: permissions.map((own, at) => ({ id: at === 0 ? server : `role${at}`, permissions: own })),
         };
         const member = { userId: user, roles };
-        expect(permissionsOf(rules, member)).to.equal(model(rules, member));
-        expect(permissionsOf(rules, member, overwrites)).to.equal(model(rules, member, overwrites));
+        expect(computePermissions(rules, member)).to.equal(model(rules, member));
+        expect(computePermissions(rules, member, overwrites)).to.equal(model(rules, member, overwrites));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('counts a role by what it grants now: another list of roles is read anew', () => {
+  it('uses the current permissions of a role, not cached ones of another list of roles', () => {
     const member = { userId: user, roles: ['role1'] };
     const rules = (own: number): ServerRules => ({
       _id: server,
@@ -65,6 +65,6 @@ describe('permissionsOf', () => {
         { id: 'role1', permissions: own },
       ],
     });
-    expect([view, 0, view].map((own) => permissionsOf(rules(own), member))).to.deep.equal([view, 0, view]);
+    expect([view, 0, view].map((own) => computePermissions(rules(own), member))).to.deep.equal([view, 0, view]);
   });
 });

@@ -9,10 +9,10 @@ import { pythonEndpoint } from '../../apps/web/developers/samples/python-endpoin
 import { pythonGateway } from '../../apps/web/developers/samples/python-gateway.ts';
 import { commandLine, quoted } from '../../apps/web/developers/samples/sample.ts';
 
-const facts = { base: 'http://localhost:8080', applicationId: '1234567890123456789' };
+const values = { base: 'http://localhost:8080', applicationId: '1234567890123456789' };
 const samples = { javascriptGateway, pythonGateway, javascriptEndpoint, pythonEndpoint };
 
-describe('the code that the developer portal shows', () => {
+describe('code samples of the developer portal', () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'samples-'));
@@ -20,21 +20,21 @@ describe('the code that the developer portal shows', () => {
   after(() => rmSync(folder, { recursive: true }));
 
   for (const [name, sampleOf] of Object.entries(samples)) {
-    const sample = sampleOf(facts);
+    const sample = sampleOf(values);
     const isGateway = sample.secret === 'BOT_TOKEN';
 
-    it(`${name} has the application's id filled in, once, and the service's address where it calls it`, () => {
-      expect(sample.code.split(facts.applicationId)).to.have.length(2);
-      expect(sample.code.split(facts.base)).to.have.length(isGateway ? 2 : 1);
+    it(`${name} contains the application's id once, and the server's URL if it calls the API`, () => {
+      expect(sample.code.split(values.applicationId)).to.have.length(2);
+      expect(sample.code.split(values.base)).to.have.length(isGateway ? 2 : 1);
     });
 
-    it(`${name} has no hole left, and no other id or secret in it`, () => {
+    it(`${name} has no placeholder left, and no other id or secret`, () => {
       expect(sample.code).not.to.match(/undefined:|\$\{|\bnull:|\[object|<[A-Z_]+>|TODO|your[_ -]/i);
-      expect(sample.code.match(/\d{17,}/g)).to.deep.equal([facts.applicationId]);
+      expect(sample.code.match(/\d{17,}/g)).to.deep.equal([values.applicationId]);
       expect(sample.code).to.contain(sample.secret);
     });
 
-    it(`${name} is code: its language reads it`, function () {
+    it(`${name} has valid syntax`, function () {
       const file = join(folder, sample.file);
       writeFileSync(file, sample.code);
       if (file.endsWith('.mjs')) execFileSync(process.execPath, ['--check', file]);
@@ -42,14 +42,14 @@ describe('the code that the developer portal shows', () => {
       else execFileSync('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', file]);
     });
 
-    it(`${name} says how it is run, with a hole for the secret only where it is not known`, () => {
+    it(`${name} has a command line, with a placeholder for the secret only if it is unknown`, () => {
       expect(commandLine(sample, 's3cret')).to.equal(`${sample.secret}='s3cret' ${sample.run}`);
       expect(commandLine(sample, undefined)).to.match(/='your /);
       expect(sample.run).to.contain(sample.file);
     });
   }
 
-  it('what is filled in cannot end its string, in either language', () => {
+  it('quoted escapes values so that they cannot end a string, in either language', () => {
     const hostile = '"\\";process.exit(1)//\n\u2028\u2029';
     expect(JSON.parse(quoted(hostile))).to.equal(hostile);
     expect(quoted(hostile)).not.to.match(/[\n\u2028\u2029]/);

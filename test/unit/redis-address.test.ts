@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { readConfig } from '../../config/index.ts';
 import { isRedisUrl, readRedisAddress } from '../../config/redis-address.ts';
-import { createKeys, slotOfTag } from '../../lib/store/redis/log/keys.ts';
+import { computeSlot, createKeys } from '../../lib/store/redis/log/keys.ts';
 
 describe('REDIS_URL', () => {
   const host = (name: string, port: number) => ({ host: name, port });
@@ -38,22 +38,22 @@ describe('REDIS_URL', () => {
     const APP_KEY = Buffer.alloc(32).toString('base64');
     return readConfig({ MONGODB_URL: 'mongodb://localhost/x', REDIS_URL, APP_KEY, ...more }).LOG_PARTITIONS;
   };
-  it('a single Redis has 1 partition, a cluster 16, unless LOG_PARTITIONS says otherwise', () => {
+  it('uses 1 partition for a single Redis and 16 for a cluster, unless LOG_PARTITIONS is set', () => {
     expect(['redis://a', 'redis://a,b', 'redis+cluster://a'].map((url) => partitionsOf(url))).to.deep.equal([1, 16, 16]);
     expect(partitionsOf('redis://a', { LOG_PARTITIONS: '3' })).to.equal(3);
-    for (const wrong of ['0', '17', 'x']) expect(() => partitionsOf('redis://a', { LOG_PARTITIONS: wrong })).to.throw('from 1 to 16');
+    for (const invalid of ['0', '17', 'x']) expect(() => partitionsOf('redis://a', { LOG_PARTITIONS: invalid })).to.throw('from 1 to 16');
   });
 });
 
 describe('partitions', () => {
   it('computes hash slots as Redis does', () => {
-    expect(['123456789', 'foo', ''].map(slotOfTag)).to.deep.equal([12_739, 12_182, 0]);
+    expect(['123456789', 'foo', ''].map(computeSlot)).to.deep.equal([12_739, 12_182, 0]);
   });
 
-  it('each has a hash tag of its own in its part of the slots; one alone has the plain one', () => {
+  it('gives each partition a hash tag in its own range of slots, and a single partition the tag 0', () => {
     const keys = createKeys('parlance', 16);
     for (let k = 0; k < 16; k++) expect(Math.floor(keys.slot(k) / 1_024)).to.equal(k);
-    expect(createKeys('parlance', 1).partition(0)).to.equal('{parlance-0}:');
+    expect(createKeys('parlance', 1).partitionPrefix(0)).to.equal('{parlance-0}:');
     for (const place of ['server:1', 'account:2', 'broadcast'])
       expect(keys.partitionOfChannel(keys.channel(place))).to.equal(keys.partitionOf(place));
   });

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { type Person, signUp, useScreens } from './browser.ts';
+import { type Person, signUp, usePages } from './browser.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
-describe('web: a gateway node is killed while people talk', function () {
+describe('web: gateway nodes are killed while people use a channel', function () {
   this.timeout(300_000);
   let site: Processes;
   let ada: Person;
   let server: Server;
   let channelId = '';
-  const open = useScreens();
+  const open = usePages();
 
   before(async () => {
     site = await startProcesses(2);
@@ -26,34 +26,34 @@ describe('web: a gateway node is killed while people talk', function () {
   };
   const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => `number ${String(at).padStart(3, '0')}`);
 
-  it('what is posted, edited and deleted meanwhile stands on the screen afterwards, each once, in order', async () => {
+  it('shows messages that were posted and edited while all nodes were down, each once, in order', async () => {
     const page = await open(site, ada);
     await page.goto(`/servers/${server.id}/${channelId}`);
-    const wanted = numbers(60);
-    const there = page.getByRole('log').or(page.locator('.message-list')).first();
-    for (const text of wanted.slice(0, 20)) await post(text);
-    await there.getByText('number 019').waitFor();
+    const texts = numbers(60);
+    const list = page.getByRole('log').or(page.locator('.message-list')).first();
+    for (const text of texts.slice(0, 20)) await post(text);
+    await list.getByText('number 019').waitFor();
     const [first] = (await site.call<{ id: string }[]>('GET', `/api/channels/${channelId}/messages?limit=100`, { as: ada.as })).body;
-    // Whichever node the page is on is killed: both, so that nobody can take over at once.
+    // Kill both nodes, so that the page cannot reconnect at once.
     await Promise.all(site.gateways.map((node) => node.stop('SIGKILL')));
     await page.getByText('Connection lost').waitFor();
-    for (const text of wanted.slice(20, 40)) await post(text);
+    for (const text of texts.slice(20, 40)) await post(text);
     await site.call('PATCH', `/api/channels/${channelId}/messages/${first?.id}`, { as: ada.as, body: { content: 'number 000 again' } });
     await page.getByRole('textbox', { name: 'Message general' }).fill('number written while away');
     await page.keyboard.press('Enter');
     await site.gateways[0]?.start();
     await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 60_000 });
-    await there.getByText('number written while away').waitFor();
-    for (const text of wanted.slice(40)) await post(text);
-    await there.getByText('number 059').waitFor();
-    const texts = async (): Promise<string[]> => {
+    await list.getByText('number written while away').waitFor();
+    for (const text of texts.slice(40)) await post(text);
+    await list.getByText('number 059').waitFor();
+    const shownTexts = async (): Promise<string[]> => {
       const all = await page.locator('article .markup').allInnerTexts();
       return all.filter((text) => text.startsWith('number'));
     };
-    expect(await texts()).to.deep.equal(['number 000 again', ...wanted.slice(1, 40), 'number written while away', ...wanted.slice(40)]);
+    expect(await shownTexts()).to.deep.equal(['number 000 again', ...texts.slice(1, 40), 'number written while away', ...texts.slice(40)]);
   });
 
-  it('the page resumes its session: what happened meanwhile is there, and nothing is loaded again', async () => {
+  it('resumes the session after a restart and loads nothing again', async () => {
     for (const node of site.gateways) if (node.pid() === undefined) await node.start();
     const guest = await signUp(site, 'Gus');
     const invite = await site.call<{ code: string }>('POST', `/api/servers/${server.id}/invites`, { as: ada.as, body: {} });
@@ -81,12 +81,12 @@ describe('web: a gateway node is killed while people talk', function () {
     await site.gateways[0]?.start();
     await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 120_000 });
     await page.getByRole('article').getByText('while no node is there').waitFor();
-    await page.getByRole('link', { name: 'aside 1 mentions' }).waitFor();
+    await page.getByRole('link', { name: 'aside 1 mention' }).waitFor();
     await page.getByRole('link', { name: 'made-meanwhile', exact: true }).waitFor();
     expect(loaded).to.deep.equal([]);
   });
 
-  it('one of two nodes killed: the page goes on by the other', async () => {
+  it('reconnects to the other node when one of two is killed', async () => {
     for (const node of site.gateways) if (node.pid() === undefined) await node.start();
     const page = await open(site, ada);
     await page.goto(`/servers/${server.id}/${channelId}`);

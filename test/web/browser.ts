@@ -3,11 +3,11 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { findChromium } from '../../apps/local/chromium.ts';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Me } from '../../lib/contract/user.ts';
-import { startWhole, type Whole } from '../harness/whole.ts';
+import { startParlance, type TestParlance } from '../harness/parlance.ts';
 
-/** A whole Parlance that serves its pages, on the address that browsers know it by. */
-export interface Site extends Whole {
-  /** What stands in a browser's address bar, without a slash at the end. */
+/** A complete Parlance that also serves the web client. */
+export interface Site extends TestParlance {
+  /** The origin of its pages, without a slash at the end. */
   origin: string;
 }
 
@@ -15,17 +15,17 @@ export interface Site extends Whole {
 export async function startSite(overrides: Record<string, string> = {}): Promise<Site> {
   const [port, gatewayPort] = [await freePort(), await freePort()];
   const origin = `http://localhost:${port}`;
-  const whole = await startWhole({
+  const parlance = await startParlance({
     PORT: String(port),
     GATEWAY_PORT: String(gatewayPort),
     BASE_URL: origin,
     GATEWAY_URL: `ws://localhost:${gatewayPort}/gateway`,
     ...overrides,
   });
-  return { ...whole, origin };
+  return { ...parlance, origin };
 }
 
-/** A person with an account, as `signUp` made it. */
+/** A person with an account, created by `signUp`. */
 export interface Person {
   id: string;
   username: string;
@@ -37,7 +37,7 @@ export interface Person {
 
 let count = 0;
 
-/** Makes a person's account over HTTP. */
+/** Creates an account over HTTP. */
 export async function signUp(site: Pick<Site, 'call'>, displayName: string): Promise<Person> {
   const username = `${displayName.toLowerCase().replace(/[^a-z0-9_.]/g, '')}_${++count}`;
   const { status, body } = await site.call<{ user: Me; token: string }>('POST', '/api/auth/register', {
@@ -47,26 +47,26 @@ export async function signUp(site: Pick<Site, 'call'>, displayName: string): Pro
   return { id: body.user.id, username, displayName, token: body.token, as: `Bearer ${body.token}` };
 }
 
-/** What a window is like; a laptop's in light colours by default. */
-export interface Look {
+/** The options of a window. By default it has the size of a laptop screen and the light theme. */
+export interface WindowOptions {
   width?: number;
   height?: number;
   dark?: boolean;
-  /** Lets scripts of the test run in the page although its policy forbids them: only to examine it. */
+  /** Disables the content security policy of the page, so that the test can run scripts in it, such as axe-core. */
   bypassCSP?: boolean;
 }
 
-/** A browser window of its own, with cookies of its own. */
-interface Screen {
+/** A browser window with its own cookies. */
+interface BrowserWindow {
   page: Page;
   context: BrowserContext;
-  /** What went wrong in it: errors of scripts, breaches of the page's policy, requests to other origins. */
+  /** The script errors, violations of the content security policy, and requests to other hosts. */
   problems: string[];
 }
 
 let launched: Promise<Browser> | undefined;
-/** What the browser is started with: nothing of it asks another host. */
-export const flags = [
+/** The arguments of the browser. They disable its own requests to other hosts. */
+export const launchArgs = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -76,28 +76,32 @@ export const flags = [
   '--disable-sync',
 ];
 
-/** The cookie that logs a window in at `origin`. */
+/** Returns the session cookie that logs a window in at `origin`. */
 export const sessionCookie = (origin: string, token: string) =>
   ({ name: 'parlance_session', value: token, url: origin, httpOnly: true, sameSite: 'Lax' }) as const;
 
 /** Whether there is a browser to test with. */
 const hasBrowser = (): boolean => findChromium() !== null;
 
-/** The one browser of this process, started at its first use. */
+/** Returns the browser of this process; starts it at the first call. */
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({ executablePath: findChromium() ?? '', args: flags });
+  launched ??= chromium.launch({ executablePath: findChromium() ?? '', args: launchArgs });
   return launched;
 }
 
 /** Ends the browser of this process, if one was started. */
 async function closeBrowser(): Promise<void> {
-  const ending = launched;
+  const closing = launched;
   launched = undefined;
-  await (await ending)?.close();
+  await (await closing)?.close();
 }
 
-async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> | undefined, look: Look): Promise<Screen> {
-  const { width = 1280, height = 800, dark = false, bypassCSP = false } = look;
+async function openWindow(
+  site: Pick<Site, 'origin'>,
+  as: Pick<Person, 'token'> | undefined,
+  options: WindowOptions,
+): Promise<BrowserWindow> {
+  const { width = 1280, height = 800, dark = false, bypassCSP = false } = options;
   const context = await (await browser()).newContext({
     baseURL: site.origin,
     viewport: { width, height },
@@ -112,31 +116,32 @@ async function openScreen(site: Pick<Site, 'origin'>, as: Pick<Person, 'token'> 
   const { hostname } = new URL(site.origin);
   page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
   page.on('console', (line) => {
-    // A refusal that the page shows is written here too, by the browser itself, and so is a gateway that is away.
+    // The browser itself logs HTTP errors and failed gateway connections, which tests cause on purpose.
     if (line.type() === 'error' && !/^(Failed to load resource|WebSocket connection to)/.test(line.text()))
       problems.push(`console: ${line.text()}`);
   });
   context.on('request', (request) => {
     const url = new URL(request.url());
-    if (!['data:', 'blob:'].includes(url.protocol) && url.hostname !== hostname) problems.push(`asked ${url.origin}`);
+    if (!['data:', 'blob:'].includes(url.protocol) && url.hostname !== hostname) problems.push(`request to ${url.origin}`);
   });
   return { page, context, problems };
 }
 
-/** Opens a window; `as` is logged in there already. It stands on no page yet. */
-export type Open = (site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, look?: Look) => Promise<Page>;
+/** Opens a window in which `as` is logged in. It does not show a page yet. */
+export type OpenPage = (site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, options?: WindowOptions) => Promise<Page>;
 
 /**
- * Windows for the tests of the file that calls this: each is closed when its test ends, and a test fails when a script failed in one, when the page's policy
- * was broken or when another origin was asked. A failed test says what its windows showed. Without a browser the tests are skipped.
+ * Returns a function that opens windows for the tests of the calling file. Each window is closed when its test ends. A test fails when a script fails in a
+ * window, when the content security policy is violated, or when a page makes a request to another host. A failed test prints the text of its windows. The
+ * tests are skipped when there is no browser.
  */
-export function useScreens(): Open {
-  const screens: Screen[] = [];
+export function usePages(): OpenPage {
+  const windows: BrowserWindow[] = [];
   before(function () {
     if (!hasBrowser()) this.skip();
   });
   afterEach(async function () {
-    const all = screens.splice(0);
+    const all = windows.splice(0);
     if (this.currentTest?.isFailed())
       for (const { page, problems } of all) {
         const text = await page
@@ -150,9 +155,9 @@ export function useScreens(): Open {
     if (!this.currentTest?.isFailed()) expect(problems).to.deep.equal([]);
   });
   after(closeBrowser);
-  return async (site, as, look = {}) => {
-    const screen = await openScreen(site, as, look);
-    screens.push(screen);
-    return screen.page;
+  return async (site, as, options = {}) => {
+    const window = await openWindow(site, as, options);
+    windows.push(window);
+    return window.page;
   };
 }

@@ -1,23 +1,23 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { useHarbour } from './harbour.ts';
+import { useWebFixture } from './web-fixture.ts';
 
 describe('web: channels', function () {
   this.timeout(180_000);
-  const harbour = useHarbour();
-  const { ask, newChannel, open, screen } = harbour;
+  const fixture = useWebFixture();
+  const { request, newChannel, openChannel, openPage } = fixture;
 
-  it('a private channel is never listed for others; whom it is allowed sees it', async () => {
-    const [settings, other] = [await screen(harbour.ada), await screen(harbour.bob)];
-    await settings.goto(`/servers/${harbour.home.id}/settings/channels`);
-    await other.goto(`/servers/${harbour.home.id}`);
+  it('shows a private channel to another member only after it is allowed', async () => {
+    const [settings, other] = [await openPage(fixture.ada), await openPage(fixture.bob)];
+    await settings.goto(`/servers/${fixture.server.id}/settings/channels`);
+    await other.goto(`/servers/${fixture.server.id}`);
     await settings.getByRole('button', { name: 'Create channel' }).click();
     await settings.getByRole('textbox', { name: 'Name', exact: true }).fill('cabin');
     await settings.getByRole('checkbox', { name: 'Private channel' }).check();
     await settings.getByRole('button', { name: 'Create', exact: true }).click();
     const view = settings.getByRole('group', { name: 'View Channel' });
     expect(await view.getByLabel('Deny').isChecked()).to.equal(true);
-    // Events arrive in order: when this later channel is shown, an event of the private one would have been received, too.
+    // Events arrive in order: when this later channel is shown, an event about the private one would have arrived, too.
     await newChannel('deck');
     const channels = other.getByRole('navigation', { name: 'Channels' });
     await channels.getByText('deck').waitFor();
@@ -27,11 +27,14 @@ describe('web: channels', function () {
     await channels.getByText('cabin').waitFor();
   });
 
-  it('a voice channel says that there is nothing to join, and has no composer', async () => {
-    const voice = await ask<Channel>(harbour.ada, 'POST', `/api/servers/${harbour.home.id}/channels`, { name: 'bridge', kind: 'voice' });
-    const page = await open(harbour.bob, voice.id);
+  it('says in a voice channel that voice calls are not supported, and shows no composer', async () => {
+    const voice = await request<Channel>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/channels`, {
+      name: 'bridge',
+      kind: 'voice',
+    });
+    const page = await openChannel(fixture.bob, voice.id);
     await page.getByRole('heading', { name: 'bridge', level: 1 }).waitFor();
-    await page.getByText('Parlance has no calls yet').waitFor();
+    await page.getByText('Parlance doesn’t support voice calls yet').waitFor();
     expect(await page.getByRole('textbox').count()).to.equal(0);
   });
 });

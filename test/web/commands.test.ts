@@ -3,12 +3,13 @@ import type { Page } from 'playwright-core';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { type Bot, makeBot, send } from '../harness/factories.ts';
-import { until } from '../harness/scene.ts';
-import { type Ear, listenAs } from '../harness/whole.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Bot, makeBot } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
+import { send } from '../harness/requests.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-const option = (name: string, type: string, required = false) => ({ name, type, required, description: `what is ${name}` });
+const option = (name: string, type: string, required = false) => ({ name, type, required, description: `the ${name}` });
 
 describe('web: slash commands', function () {
   this.timeout(180_000);
@@ -17,24 +18,24 @@ describe('web: slash commands', function () {
   let bot: Bot;
   let server: Server;
   let channelId: string;
-  let ear: Ear;
+  let recorder: EventRecorder;
   let page: Page;
-  const screen = useScreens();
+  const openPage = usePages();
 
-  const field = () => page.getByRole('textbox', { name: /^Message / });
+  const composer = () => page.getByRole('textbox', { name: /^Message / });
   const messages = (): Promise<Message[]> => send(site, 200, ada, 'GET', `/api/channels/${channelId}/messages`);
-  const taken = new Set<string>();
-  /** The next use of a command that the bot is told of. */
-  const told = async (name: string): Promise<Interaction> => {
-    const { d } = await ear.hears(
-      ({ t, d: use }) => t === 'INTERACTION_CREATE' && (use as unknown as Interaction).data.name === name && !taken.has(String(use.id)),
+  const seenIds = new Set<string>();
+  /** Waits for the next INTERACTION_CREATE of a command that the bot receives. */
+  const nextInvocation = async (name: string): Promise<Interaction> => {
+    const { d } = await recorder.waitFor(
+      ({ t, d: use }) => t === 'INTERACTION_CREATE' && (use as unknown as Interaction).data.name === name && !seenIds.has(String(use.id)),
     );
-    const use = d as unknown as Interaction;
-    taken.add(use.id);
-    return use;
+    const invocation = d as unknown as Interaction;
+    seenIds.add(invocation.id);
+    return invocation;
   };
-  const answer = ({ id, token }: Interaction, body: object, way = 'callback') =>
-    site.call('POST', `/api/interactions/${id}/${token}/${way}`, { body: { type: 'message', ...body } });
+  const respond = ({ id, token }: Interaction, body: object, route = 'callback') =>
+    site.call('POST', `/api/interactions/${id}/${token}/${route}`, { body: { type: 'message', ...body } });
 
   before(async () => {
     site = await startSite();
@@ -54,23 +55,23 @@ describe('web: slash commands', function () {
       { name: 'hello', description: 'Says hello' },
       { name: 'roll', description: 'Rolls a die', kind: 'prefix', prefix: '!' },
     ]);
-    ear = await listenAs(site, bot.token);
+    recorder = await recordEvents(site, bot.token);
   });
   after(async () => {
-    await ear?.client.close();
+    await recorder?.client.close();
     await site?.close();
   });
   beforeEach(async () => {
-    page = await screen(site, ada);
+    page = await openPage(site, ada);
     await page.goto(`/servers/${server.id}/${channelId}`);
   });
 
-  it('every type of option is filled in by keyboard; what is wrong is told at its option', async () => {
+  it('fills in every option type by keyboard and shows each error at its option', async () => {
     const role = await send<{ id: string }>(site, 201, ada, 'POST', `/api/servers/${server.id}/roles`, { name: 'Crew' });
-    await field().pressSequentially('/ev');
+    await composer().pressSequentially('/ev');
     await page.getByRole('option', { name: /every/ }).waitFor();
     await page.keyboard.press('Enter');
-    // Sent empty: the API says what is required, at the option.
+    // The form is sent empty, so the API reports the required option.
     await page.getByLabel('text (required)').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('is required', { exact: true }).waitFor();
@@ -95,8 +96,8 @@ describe('web: slash commands', function () {
     expect(await page.getByLabel('a-integer', { exact: true }).getAttribute('aria-invalid')).to.equal('true');
     await page.getByLabel('a-integer', { exact: true }).fill('42');
     await page.getByLabel('a-integer', { exact: true }).press('Enter');
-    const use = await told('every');
-    expect(use.data.options.map(({ name, value }) => [name, value])).to.deep.equal([
+    const invocation = await nextInvocation('every');
+    expect(invocation.data.options.map(({ name, value }) => [name, value])).to.deep.equal([
       ['text', 'some words'],
       ['a-integer', 42],
       ['a-number', -2.5],
@@ -105,69 +106,69 @@ describe('web: slash commands', function () {
       ['a-role', role.id],
       ['a-channel', channelId],
     ]);
-    await field().waitFor();
-    await answer(use, { content: 'All filled in' });
+    await composer().waitFor();
+    await respond(invocation, { content: 'All filled in' });
     await page.getByRole('article').getByText('All filled in').waitFor();
   });
 
-  it('a line of text is a command; a name that is none is sent only when that is meant', async () => {
-    await field().fill('/every text: as typed a-user: ');
-    await field().press('End');
-    await field().pressSequentially('@ada');
+  it('runs a command that is typed as text, and sends an unknown command as a message only after confirmation', async () => {
+    await composer().fill('/every text: as typed a-user: ');
+    await composer().press('End');
+    await composer().pressSequentially('@ada');
     await page.getByRole('option', { name: /Ada/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.keyboard.press('Enter');
-    const { data, ...use } = await told('every');
+    const { data, ...use } = await nextInvocation('every');
     expect(data.options.map(({ name, value }) => [name, value])).to.deep.equal([
       ['text', 'as typed'],
       ['a-user', ada.id],
     ]);
-    await answer({ data, ...use }, { content: 'ok' });
-    await until(async () => (await field().inputValue()) === '', 'an empty composer');
-    await field().fill('/every a-integer: x');
-    await field().press('Enter');
+    await respond({ data, ...use }, { content: 'ok' });
+    await waitUntil(async () => (await composer().inputValue()) === '', 'an empty composer');
+    await composer().fill('/every a-integer: x');
+    await composer().press('Enter');
     await page.getByRole('alert').getByText('text', { exact: true }).waitFor();
-    await field().fill('/none of this');
-    await field().press('Enter');
+    await composer().fill('/none of this');
+    await composer().press('Enter');
     await page.getByText('This channel has no command /none.').waitFor();
     expect((await messages()).some(({ content }) => content.startsWith('/none'))).to.equal(false);
-    await page.getByRole('button', { name: 'Send as a message' }).click();
-    await until(async () => (await messages()).at(-1)?.content === '/none of this', 'the message');
+    await page.getByRole('button', { name: 'Send as message' }).click();
+    await waitUntil(async () => (await messages()).at(-1)?.content === '/none of this', 'the message');
   });
 
-  it('a command that takes nothing goes at once; a deferred answer, one for the person only, and none are shown as such', async () => {
-    const use = async (): Promise<Interaction> => {
-      await field().pressSequentially('/hello');
+  it('runs a command without options at once, and shows deferred, ephemeral and missing responses', async () => {
+    const invoke = async (): Promise<Interaction> => {
+      await composer().pressSequentially('/hello');
       await page.getByRole('option', { name: /hello/ }).waitFor();
       await page.keyboard.press('Enter');
-      return told('hello');
+      return nextInvocation('hello');
     };
-    const deferred = await use();
-    await answer(deferred, { type: 'defer' });
+    const deferred = await invoke();
+    await respond(deferred, { type: 'defer' });
     await page.getByText(/is thinking/).waitFor();
-    await answer(deferred, { content: 'Thought about' }, 'followup');
+    await respond(deferred, { content: 'Thought about' }, 'followup');
     await page.getByRole('article').getByText('Thought about').waitFor();
     await page.getByText(/is thinking/).waitFor({ state: 'detached' });
-    await answer(await use(), { content: 'For your eyes', ephemeral: true });
+    await respond(await invoke(), { content: 'For your eyes', ephemeral: true });
     await page.getByRole('article').getByText('For your eyes').waitFor();
     expect((await messages()).some(({ content }) => content === 'For your eyes')).to.equal(false);
-    await use();
+    await invoke();
     await page.getByText(/did not respond/).waitFor();
   });
 
-  it('a prefix command puts in its text; a bot that is away is told of', async () => {
-    await field().pressSequentially('/ro');
+  it('inserts the text of a prefix command, and says when the bot is offline', async () => {
+    await composer().pressSequentially('/ro');
     await page.getByRole('option', { name: /!roll/ }).waitFor();
     await page.keyboard.press('Tab');
-    expect(await field().inputValue()).to.equal('!roll ');
-    await field().pressSequentially('2d6');
+    expect(await composer().inputValue()).to.equal('!roll ');
+    await composer().pressSequentially('2d6');
     await page.keyboard.press('Enter');
-    await until(async () => (await messages()).at(-1)?.content === '!roll 2d6', 'the message');
-    await ear.client.close();
-    await field().fill('/hello');
+    await waitUntil(async () => (await messages()).at(-1)?.content === '!roll 2d6', 'the message');
+    await recorder.client.close();
+    await composer().fill('/hello');
     await page.keyboard.press('Escape');
-    await field().press('Enter');
+    await composer().press('Enter');
     await page.getByText('The bot is offline, so the command was not sent.').waitFor();
-    expect(await field().inputValue()).to.equal('/hello');
+    expect(await composer().inputValue()).to.equal('/hello');
   });
 });

@@ -4,29 +4,29 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
-import { until } from '../harness/scene.ts';
-import { useHarbour } from './harbour.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { useWebFixture } from './web-fixture.ts';
 
 describe('web: the composer', function () {
   this.timeout(180_000);
   let page: Page;
-  const harbour = useHarbour();
-  const { ask, newChannel, messagesIn } = harbour;
+  const fixture = useWebFixture();
+  const { request, newChannel, messagesIn } = fixture;
 
   const open = async (channelId: string): Promise<void> => {
-    page = await harbour.open(harbour.bob, channelId);
+    page = await fixture.openChannel(fixture.bob, channelId);
   };
   const field = () => page.getByRole('textbox', { name: /^Message / });
-  /** Waits until a message of the server shows it: one on its way cannot be edited yet. */
+  /** Waits until the stored message is shown, because a message that is being sent cannot be edited. */
   const posted = (text: string): Promise<void> => page.locator('article:not(.outgoing)').getByText(text).waitFor();
   const firstIn = async (channelId: string): Promise<Message> => {
-    await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
+    await waitUntil(async () => (await messagesIn(channelId)).length > 0, 'a message');
     return (await messagesIn(channelId))[0] as Message;
   };
 
-  it('people, roles, channels and emoji are completed by keyboard, and sent as markup', async () => {
+  it('completes people, roles, channels and emoji by keyboard, and sends them as markup', async () => {
     const channelId = await newChannel('names');
-    const role = await ask<{ id: string }>(harbour.ada, 'POST', `/api/servers/${harbour.home.id}/roles`, { name: 'Crew' });
+    const role = await request<{ id: string }>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/roles`, { name: 'Crew' });
     await open(channelId);
     await field().pressSequentially('Hi @ada');
     await page.getByRole('option', { name: /Ada Lovelace/ }).waitFor();
@@ -43,20 +43,20 @@ describe('web: the composer', function () {
     await page.keyboard.press('Enter');
     const { content, mentions, mentionRoles } = await firstIn(channelId);
     expect(content).to.equal(
-      `Hi <@${harbour.ada.id}> and <@&${role.id}> in <${harbour.site.origin}/servers/${harbour.home.id}/${channelId}> 🎉`,
+      `Hi <@${fixture.ada.id}> and <@&${role.id}> in <${fixture.site.origin}/servers/${fixture.server.id}/${channelId}> 🎉`,
     );
-    expect([mentions, mentionRoles]).to.deep.equal([[harbour.ada.id], [role.id]]);
+    expect([mentions, mentionRoles]).to.deep.equal([[fixture.ada.id], [role.id]]);
     await posted('@Crew');
     await field().press('ArrowUp');
-    const edit = page.getByRole('textbox', { name: 'Edit the message' });
+    const edit = page.getByRole('textbox', { name: 'Edit message' });
     expect(await edit.inputValue()).to.match(/^Hi @Ada Lovelace and @Crew in </);
     await edit.press('End');
     await edit.pressSequentially('!');
     await edit.press('Enter');
-    await until(async () => (await firstIn(channelId)).content === `${content}!`, 'the edit');
+    await waitUntil(async () => (await firstIn(channelId)).content === `${content}!`, 'the edit');
   });
 
-  it('@everyone is offered only to who may ping everyone; Escape closes the list and not the text', async () => {
+  it('does not offer @everyone without the permission; Escape closes the list and keeps the text', async () => {
     await open(await newChannel('everyone'));
     await field().pressSequentially('@');
     await page.getByRole('option', { name: /Ada/ }).waitFor();
@@ -66,7 +66,7 @@ describe('web: the composer', function () {
     expect(await field().inputValue()).to.equal('@');
   });
 
-  it('Shift and Enter break the line; what is written stays with its channel', async () => {
+  it('inserts a line break with Shift+Enter, and keeps a draft for each channel', async () => {
     const [one, other] = [await newChannel('one'), await newChannel('other')];
     await open(one);
     await field().pressSequentially('first');
@@ -83,15 +83,15 @@ describe('web: the composer', function () {
     expect(await messagesIn(other)).to.deep.equal([]);
   });
 
-  it('a reply pings or not, Escape takes it back, and the arrow up edits what was written last', async () => {
+  it('turns the ping of a reply off, cancels a reply with Escape, and edits the last message with ↑', async () => {
     const channelId = await newChannel('replies');
-    const original = await ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'To be answered' });
+    const original = await request<Message>(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'A question' });
     await open(channelId);
-    const article = page.getByRole('article').filter({ hasText: 'To be answered' });
+    const article = page.getByRole('article').filter({ hasText: 'A question' });
     const reply = async (): Promise<void> => {
       await article.first().hover();
-      const focusWhenShown = page.evaluate(`new Promise((tell) =>
-        new MutationObserver(() => document.querySelector('.composer-to') && tell(document.activeElement?.tagName))
+      const focusWhenShown = page.evaluate(`new Promise((resolve) =>
+        new MutationObserver(() => document.querySelector('.composer-to') && resolve(document.activeElement?.tagName))
           .observe(document.body, { childList: true, subtree: true }))`);
       await page.getByRole('button', { name: 'Reply' }).first().click();
       expect(await focusWhenShown).to.equal('TEXTAREA');
@@ -102,28 +102,28 @@ describe('web: the composer', function () {
     await page.getByText('Replying to').waitFor({ state: 'detached' });
     await reply();
     await page.getByRole('button', { name: 'Ping on' }).click();
-    await field().fill('Quietly answered');
+    await field().fill('A silent reply');
     await field().press('Enter');
-    await until(async () => (await messagesIn(channelId)).length === 2, 'the answer');
+    await waitUntil(async () => (await messagesIn(channelId)).length === 2, 'the reply');
     const answer = (await messagesIn(channelId)).at(-1);
     expect([answer?.reply?.id, answer?.mentions]).to.deep.equal([original.id, []]);
-    await posted('Quietly answered');
+    await posted('A silent reply');
     await field().press('ArrowUp');
-    await page.getByRole('textbox', { name: /edit/i }).fill('Better answered');
+    await page.getByRole('textbox', { name: /edit/i }).fill('An edited reply');
     await page.keyboard.press('Enter');
-    await until(async () => (await messagesIn(channelId)).at(-1)?.content === 'Better answered', 'the edit');
+    await waitUntil(async () => (await messagesIn(channelId)).at(-1)?.content === 'An edited reply', 'the edit');
   });
 
-  it('what is too long is counted in code points and not sent', async () => {
+  it('counts code points and does not send a message that is too long', async () => {
     await open(await newChannel('long'));
     await field().fill('🎉'.repeat(2000));
-    await page.getByText('0 left').waitFor();
+    await page.getByText('0 characters left').waitFor();
     await field().fill('🎉'.repeat(2001));
-    await page.getByText('1 characters too many').waitFor();
+    await page.getByText('1 character too many').waitFor();
     expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).to.equal(true);
   });
 
-  it('files are chosen, pasted and dropped; those that cannot be sent say why', async () => {
+  it('attaches files by dialog, paste and drop, and says why a file cannot be sent', async () => {
     const channelId = await newChannel('files');
     await open(channelId);
     const folder = await mkdtemp(join(tmpdir(), 'parlance-composer-'));
@@ -135,19 +135,19 @@ describe('web: the composer', function () {
     const chosen = [await file('good.txt', 20), await file('empty.txt', 0), await file('large.txt', 10 * 1024 * 1024 + 1)];
     await page.locator('input[type=file]').setInputFiles(chosen);
     await page.getByText('This file is empty.').waitFor();
-    await page.getByText('Larger than 10 MB.').waitFor();
+    await page.getByText('This file is larger than 10 MB.').waitFor();
     expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'Remove empty.txt' }).click();
     await page.getByRole('button', { name: 'Remove large.txt' }).click();
-    const holding = (name: string) => `(() => {
+    const transferOf = (name: string) => `(() => {
       const data = new DataTransfer();
       data.items.add(new File(['x'], '${name}', { type: 'text/plain' }));
       return data;
     })()`;
     await page.evaluate(
-      `document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: ${holding('pasted.txt')}, bubbles: true, cancelable: true }))`,
+      `document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: ${transferOf('pasted.txt')}, bubbles: true, cancelable: true }))`,
     );
-    const dataTransfer = await page.evaluateHandle(holding('dropped.txt'));
+    const dataTransfer = await page.evaluateHandle(transferOf('dropped.txt'));
     for (const event of ['dragover', 'drop']) await page.getByRole('main').dispatchEvent(event, { dataTransfer });
     await page.getByText('dropped.txt').waitFor();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -156,21 +156,21 @@ describe('web: the composer', function () {
     await rm(folder, { recursive: true });
   });
 
-  it('who may not write is told why, and who may not attach is offered no files, at once', async () => {
+  it('hides the attach button, and says why the user cannot write, as soon as a permission is denied', async () => {
     const channelId = await newChannel('quiet');
     await open(channelId);
     await page.getByRole('button', { name: 'Attach files' }).waitFor();
-    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/overwrites/${harbour.home.id}`, { allow: 0, deny: 1 << 2 });
+    await request(fixture.ada, 'PUT', `/api/channels/${channelId}/overwrites/${fixture.server.id}`, { allow: 0, deny: 1 << 2 });
     await page.getByRole('button', { name: 'Attach files' }).waitFor({ state: 'detached' });
-    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/overwrites/${harbour.home.id}`, { allow: 0, deny: 1 << 1 });
-    await page.getByText(/need the permission Send Messages/).waitFor();
+    await request(fixture.ada, 'PUT', `/api/channels/${channelId}/overwrites/${fixture.server.id}`, { allow: 0, deny: 1 << 1 });
+    await page.getByText(/permission to send messages/).waitFor();
   });
 
-  it('who types is shown to the others', async () => {
+  it('shows who is typing', async () => {
     const channelId = await newChannel('typing');
     await open(channelId);
     await field().waitFor();
-    await ask(harbour.ada, 'POST', `/api/channels/${channelId}/typing`);
-    await page.getByText('Ada Lovelace is typing …').waitFor();
+    await request(fixture.ada, 'POST', `/api/channels/${channelId}/typing`);
+    await page.getByText('Ada Lovelace is typing…').waitFor();
   });
 });

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Server } from '../../lib/contract/server.ts';
-import { tooWide } from './axe.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { findOverflow } from './axe.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
 const script = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 const turned = '\u202egnp.exe\u202c';
 
-/** Words that other pages have run or broken on. */
+/** Message contents that try to inject scripts, forge links or break the layout. */
 const contents = [
   script,
   '**<b onmouseover="window.ran=1">**bold**',
@@ -22,14 +22,14 @@ const contents = [
   '{{constructor.constructor("window.ran=1")()}} ${window.ran=1}',
 ];
 
-describe('web: hostile words, names and files', function () {
+describe('web: hostile contents, names and files', function () {
   this.timeout(300_000);
   let site: Site;
   let owner: Person;
   let stranger: Person;
   let server: Server;
   let channelId = '';
-  const open = useScreens();
+  const open = usePages();
 
   before(async () => {
     site = await startSite();
@@ -77,7 +77,7 @@ describe('web: hostile words, names and files', function () {
   });
   after(() => site?.close());
 
-  it('run nothing, lead nowhere by themselves, and make no page wider', async () => {
+  it('runs no script, opens no page, renders only safe links, and does not become wider than the window', async () => {
     const page = await open(site, owner);
     page.on('dialog', (dialog) => {
       throw new Error(`a dialog: ${dialog.message()}`);
@@ -86,7 +86,7 @@ describe('web: hostile words, names and files', function () {
     await page.getByRole('article').last().waitFor();
     for (const cover of await page.locator('.markup button[aria-expanded=false], .markup button.spoiler').all()) await cover.click();
     await page.getByRole('article').getByRole('button', { name: '<b id=x' }).first().click();
-    await page.getByRole('dialog').getByText('Here since').waitFor();
+    await page.getByRole('dialog').getByText('Member since').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.evaluate<unknown>('window.ran')).to.equal(undefined);
     const found = await page.evaluate<{ scripts: number; strange: string[]; links: string[] }>(`({
@@ -97,11 +97,11 @@ describe('web: hostile words, names and files', function () {
     expect(found.scripts).to.equal(0);
     expect(found.strange).to.deep.equal([]);
     expect(found.links.filter((one) => !/^https?: true$/.test(one))).to.deep.equal([]);
-    expect(await tooWide(page)).to.deep.equal([]);
+    expect(await findOverflow(page)).to.deep.equal([]);
     expect(new URL(page.url()).pathname).to.equal(`/servers/${server.id}/${channelId}`);
   });
 
-  it('a file that could run is a download, also when its address is opened', async () => {
+  it('serves files that could contain scripts as downloads, and shows none of them as an image', async () => {
     const { body } = await site.call<{ attachments: { url: string; filename: string }[] }[]>('GET', `/api/channels/${channelId}/messages`, {
       as: owner.as,
     });

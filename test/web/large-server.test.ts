@@ -1,14 +1,14 @@
 import type { Server } from '../../lib/contract/server.ts';
-import { until } from '../harness/scene.ts';
-import { fillServer } from '../harness/world.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { fillServer } from '../harness/seed.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
 describe('web: a server of 2,500 members', function () {
   this.timeout(180_000);
   let site: Site;
   let owner: Person;
   let server: Server;
-  const open = useScreens();
+  const open = usePages();
 
   before(async () => {
     site = await startSite();
@@ -21,7 +21,7 @@ describe('web: a server of 2,500 members', function () {
   });
   after(() => site?.close());
 
-  it('the member list reads more when its end is reached, to the last member', async () => {
+  it('loads more members whenever the end of the list is reached, up to the last one', async () => {
     const screen = await open(site, owner);
     await screen.goto(`/servers/${server.id}`);
     await screen.getByRole('heading', { name: 'Offline — 999+' }).waitFor();
@@ -30,13 +30,13 @@ describe('web: a server of 2,500 members', function () {
     for (const heading of ['Offline — 1999+', 'Offline — 2500']) {
       const before = await heightPx();
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      await until(async () => (await heightPx()) > before, 'more members');
+      await waitUntil(async () => (await heightPx()) > before, 'more members');
       await list.evaluate((element) => element.scrollTo(0, 0));
       await screen.getByRole('heading', { name: heading, exact: true }).waitFor();
     }
   });
 
-  it('a member who was not read yet is completed, and found in the settings', async () => {
+  it('completes a member that is not loaded yet, and finds one in the settings', async () => {
     const screen = await open(site, owner);
     await screen.goto(`/servers/${server.id}`);
     await screen.getByRole('textbox', { name: /Message/ }).pressSequentially('@resident2400');
@@ -46,7 +46,7 @@ describe('web: a server of 2,500 members', function () {
       .waitFor();
     await screen.goto(`/servers/${server.id}/settings/members`);
     await screen.getByText('the first 1,000 members').waitFor();
-    await screen.getByLabel('Search').fill('resident2499');
+    await screen.getByLabel('Search members').fill('resident2499');
     await screen.locator('.settings-member').filter({ hasText: 'Resident 2499' }).waitFor();
   });
 });

@@ -1,42 +1,42 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { useHarbour } from './harbour.ts';
+import { useWebFixture } from './web-fixture.ts';
 
 describe('web: layout', function () {
   this.timeout(180_000);
-  const harbour = useHarbour();
-  const { ask, newChannel, open } = harbour;
+  const fixture = useWebFixture();
+  const { request, newChannel, openChannel } = fixture;
 
   const post = (channelId: string, body: object): Promise<Message> =>
-    ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, body);
+    request<Message>(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, body);
   const styleOf = (selector: string, property: string): string => `getComputedStyle(document.querySelector('${selector}')).${property}`;
 
-  it('the menu of a message has its style before the emoji picker was opened', async () => {
+  it('styles the message menu before the emoji picker was opened', async () => {
     const channelId = await newChannel('menu');
     await post(channelId, { content: 'hello' });
-    const page = await open(harbour.ada, channelId);
+    const page = await openChannel(fixture.ada, channelId);
     await page.getByRole('article').hover();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menu').waitFor();
     expect(await page.evaluate(styleOf('.popover', 'boxShadow'))).not.to.equal('none');
   });
 
-  it('inline code has a background', async () => {
+  it('shows inline code with a background, also in bold text', async () => {
     const channelId = await newChannel('code');
     await post(channelId, { content: 'run `npm start` or **`npm test`**' });
-    const page = await open(harbour.ada, channelId);
+    const page = await openChannel(fixture.ada, channelId);
     await page.getByRole('article').waitFor();
     const [plain, bold] = [styleOf('.markup > code', 'backgroundColor'), styleOf('.markup strong > code', 'backgroundColor')];
     expect(await page.evaluate(plain)).to.equal(await page.evaluate(bold));
     expect(await page.evaluate(plain)).not.to.equal('rgba(0, 0, 0, 0)');
   });
 
-  it('a pinned reply to a long message fits into the panel', async () => {
+  it('fits a pinned reply to a long message into the panel', async () => {
     const channelId = await newChannel('pins');
     const original = await post(channelId, { content: 'a long original '.repeat(30) });
     const reply = await post(channelId, { content: 'short', replyTo: original.id });
-    await ask(harbour.ada, 'PUT', `/api/channels/${channelId}/pins/${reply.id}`);
-    const page = await open(harbour.ada, channelId);
+    await request(fixture.ada, 'PUT', `/api/channels/${channelId}/pins/${reply.id}`);
+    const page = await openChannel(fixture.ada, channelId);
     await page.getByRole('button', { name: 'Pinned messages' }).click();
     await page.locator('.pin-list .reply-line').waitFor();
     expect(
@@ -47,17 +47,17 @@ describe('web: layout', function () {
     ).to.equal(true);
   });
 
-  it('on a phone the lists close when a channel is chosen, also the open one, and stay when a server is', async () => {
+  it('on a phone, closes the lists when any channel is chosen, and keeps them open when a server is chosen', async () => {
     const [channelId] = [await newChannel('here'), await newChannel('there')];
-    const page = await open(harbour.ada, channelId, { width: 360, height: 740 });
-    const lists = page.getByRole('button', { name: 'Servers and channels' });
+    const page = await openChannel(fixture.ada, channelId, { width: 360, height: 740 });
+    const listsButton = page.getByRole('button', { name: 'Servers and channels' });
     for (const name of ['there', 'there', 'here']) {
-      await lists.click();
+      await listsButton.click();
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('textbox', { name: `Message ${name}` }).waitFor();
       await page.locator('.side-open').waitFor({ state: 'detached' });
     }
-    await lists.click();
+    await listsButton.click();
     await page.getByRole('link', { name: 'Direct messages' }).click();
     await page.waitForURL('**/dms');
     await page.getByRole('navigation', { name: 'Servers' }).getByRole('link', { name: 'Harbour' }).click();

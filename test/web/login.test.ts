@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: ways in', function () {
+describe('web: login, registration and invites', function () {
   this.timeout(300_000);
   let site: Site;
-  const open = useScreens();
+  const open = usePages();
   before(async () => {
     site = await startSite();
   });
   after(() => site?.close());
 
-  it('someone new makes an account and a first server, and writes there; a reload shows it all again', async () => {
+  it('registers an account, creates a server and posts a message, which is there after a reload', async () => {
     const page = await open(site);
     await page.goto('/');
     await page.getByRole('link', { name: 'Create an account' }).click();
@@ -33,18 +33,18 @@ describe('web: ways in', function () {
     await page.getByRole('article').getByText('First words').waitFor();
   });
 
-  it('an address that leads nowhere says so, with status 404, to who is logged in and to who is not', async () => {
+  it('responds with 404 and says so for an unknown path, with and without a login', async () => {
     for (const person of [undefined, await signUp(site, 'Nora')]) {
       const page = await open(site, person);
       const response = await page.goto('/no/such/page');
       expect(response?.status()).to.equal(404);
       await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
-      await page.getByRole('link', { name: 'Go to the start page' }).click();
+      await page.getByRole('link', { name: 'Go to home page' }).click();
       await page.getByRole('heading', { name: person ? 'Hello, Nora' : 'Log in to Parlance' }).waitFor();
     }
   });
 
-  it('an invite leads through the login to the server', async () => {
+  it('opens the server of an invite after the login', async () => {
     const [owner, guest] = [await signUp(site, 'Olga'), await signUp(site, 'Gus')];
     const server = await site.call<{ id: string }>('POST', '/api/servers', { as: owner.as, body: { name: 'Lighthouse' } });
     const invite = await site.call<{ code: string }>('POST', `/api/servers/${server.body.id}/invites`, { as: owner.as, body: {} });
@@ -69,7 +69,7 @@ describe('web: ways in', function () {
     expect(((await me.json()) as { id: string }).id).to.equal(id);
   };
 
-  it('a login link asks first, logs in once, and its code leaves the address bar', async () => {
+  it('asks for confirmation before a login link logs in, accepts its code once and removes it from the URL', async () => {
     const person = await signUp(site, 'Linus');
     const code = await codeOf(person);
     const first = await open(site);
@@ -88,7 +88,7 @@ describe('web: ways in', function () {
     expect(second.url()).to.equal(`${site.origin}/login`);
   });
 
-  it('a login link of another account says who is logged in, and switches only when asked to', async () => {
+  it('switches to the account of a login link only after confirmation', async () => {
     const [victim, stranger] = [await signUp(site, 'Vera'), await signUp(site, 'Mallory')];
     const page = await open(site, victim);
     await page.goto(`/login#code=${await codeOf(stranger)}`);
@@ -104,7 +104,7 @@ describe('web: ways in', function () {
     await isLoggedInAs(page, stranger);
   });
 
-  it('a login link leads where it says; a server opens with the channel that was looked at last', async () => {
+  it('opens the page that a login link names, and a server at its last visited channel', async () => {
     const person = await signUp(site, 'Lena');
     const server = await site.call<{ id: string; channels: { id: string }[] }>('POST', '/api/servers', {
       as: person.as,

@@ -1,32 +1,32 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Server } from '../../lib/contract/server.ts';
-import { until } from '../harness/scene.ts';
-import { type Ear, listenAs } from '../harness/whole.ts';
-import { fillServer } from '../harness/world.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
+import { fillServer } from '../harness/seed.ts';
 import { violations } from './axe.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
 describe('web: the member list', function () {
   this.timeout(180_000);
   let site: Site;
   let owner: Person;
-  const ears: Ear[] = [];
-  const open = useScreens();
+  const recorders: EventRecorder[] = [];
+  const open = usePages();
 
   before(async () => {
     site = await startSite();
     owner = await signUp(site, 'Olga');
   });
   after(() => site?.close());
-  afterEach(() => Promise.all(ears.splice(0).map(({ client }) => client.close())));
+  afterEach(() => Promise.all(recorders.splice(0).map(({ client }) => client.close())));
 
   const makeServer = async (residents: number, name: string): Promise<Server> => {
     const { body } = await site.call<Server & Record<string, unknown>>('POST', '/api/servers', { as: owner.as, body: { name } });
     await fillServer(site.platform, body.id, residents, name.toLowerCase());
     return body;
   };
-  /** A person who joins; its display name sorts behind all others. */
+  /** Registers a person and adds them to the server. */
   const makeMember = async (serverId: string, displayName: string): Promise<Person> => {
     const person = await signUp(site, displayName);
     const { body } = await site.call<{ code: string }>('POST', `/api/servers/${serverId}/invites`, { as: owner.as, body: {} });
@@ -34,9 +34,9 @@ describe('web: the member list', function () {
     return person;
   };
   const connect = async ({ token }: Person): Promise<void> => {
-    ears.push(await listenAs(site, token));
+    recorders.push(await recordEvents(site, token));
   };
-  /** Opens the server's page; answers what the page names in each watch frame. */
+  /** Opens the server's page, and records the account ids of each watch frame that it sends. */
   const openList = async (serverId: string, bypassCSP = false): Promise<{ page: Page; watched: string[][] }> => {
     const page = await open(site, owner, { bypassCSP });
     const watched: string[][] = [];
@@ -53,14 +53,14 @@ describe('web: the member list', function () {
   const list = (page: Page) => page.locator('.member-list');
   const rowsIn = (page: Page): Promise<number> => list(page).locator('li').count();
 
-  it('of 4,999 members draws and watches what is in view, and shows who comes and goes there', async () => {
+  it('of 4,999 members, renders and watches those in view, and shows when one of them goes online or offline', async () => {
     const server = await makeServer(4_997, 'City');
     const zoe = await makeMember(server.id, '0 Zoe');
     const { page, watched } = await openList(server.id);
     await page.getByRole('heading', { name: 'Offline — 999+' }).waitFor();
     expect(await rowsIn(page)).to.be.lessThan(60);
-    await until(() => watched.length > 0, 'a watch frame');
-    // Who joined last is read with the last page.
+    await waitUntil(() => watched.length > 0, 'a watch frame');
+    // The member who joined last is on the last page.
     for (const heading of [/1999\+/, /2999\+/, /3999\+/, /4998$/]) {
       await list(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
       await page.getByRole('heading', { name: /^Offline/ }).waitFor({ state: 'detached' });
@@ -68,20 +68,20 @@ describe('web: the member list', function () {
       await page.getByRole('heading', { name: heading }).waitFor();
     }
     expect(await rowsIn(page)).to.be.lessThan(60);
-    await until(() => watched.at(-1)?.includes(zoe.id) ?? false, 'a watch of who came into view');
+    await waitUntil(() => watched.at(-1)?.includes(zoe.id) ?? false, 'a watch frame with the member in view');
     await connect(zoe);
     await page.getByRole('heading', { name: 'Online — 2' }).waitFor();
-    await ears.splice(0)[0]?.client.close();
+    await recorders.splice(0)[0]?.client.close();
     await page.getByRole('heading', { name: 'Offline — 4998' }).waitFor();
     for (const ids of watched) expect(ids.length).to.be.lessThan(100);
   });
 
-  it('of a small server keeps those below the view up to date, too', async () => {
+  it('of a small server, also keeps members outside of the view up to date', async () => {
     const server = await makeServer(150, 'Town');
     const zoe = await makeMember(server.id, 'Zoe');
     const { page, watched } = await openList(server.id);
     await page.getByRole('heading', { name: 'Offline — 151' }).waitFor();
-    await until(() => watched.at(-1)?.length === 152, 'a watch of all');
+    await waitUntil(() => watched.at(-1)?.length === 152, 'a watch frame with all members');
     const count = watched.length;
     await list(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.getByRole('button', { name: 'Zoe' }).waitFor();
@@ -93,7 +93,7 @@ describe('web: the member list', function () {
     expect(watched.length).to.equal(count);
   });
 
-  it('the keyboard reaches every member from one tab stop, and a screen reader is told where it is', async () => {
+  it('moves to every member by keyboard from one tab stop, with positions for screen readers', async () => {
     const server = await makeServer(150, 'Village');
     const { page } = await openList(server.id, true);
     await page.getByRole('heading', { name: 'Offline — 150' }).waitFor();
@@ -114,7 +114,7 @@ describe('web: the member list', function () {
     ];
     for (const [key, name, position] of steps) {
       if (key) await page.keyboard.press(key);
-      await until(async () => name.test((await focused())[0] ?? ''), `${key} to lead to ${name}, not to ${(await focused()).join()}`);
+      await waitUntil(async () => name.test((await focused())[0] ?? ''), `${key} to lead to ${name}, not to ${(await focused()).join()}`);
       expect((await focused()).slice(1), key).to.deep.equal([position, '153']);
     }
     expect(await list(page).locator('button[tabindex="0"]').count()).to.equal(1);

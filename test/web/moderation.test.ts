@@ -2,16 +2,16 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: what a moderator changes shows in the other window at once', function () {
+describe('web: changes by a moderator show in another window at once', function () {
   this.timeout(300_000);
   let site: Site;
   let owner: Person;
   let member: Person;
   let server: Server;
   let general = '';
-  const open = useScreens();
+  const open = usePages();
 
   before(async () => {
     site = await startSite();
@@ -25,7 +25,7 @@ describe('web: what a moderator changes shows in the other window at once', func
     const invite = await site.call<{ code: string }>('POST', `/api/servers/${server.id}/invites`, { as: owner.as, body: {} });
     expect((await site.call('POST', `/api/invites/${invite.body.code}`, { as: member.as })).status).to.equal(200);
   };
-  const enter = async (): Promise<Page> => {
+  const openPage = async (): Promise<Page> => {
     const page = await open(site, member);
     await page.goto(`/servers/${server.id}/${general}`);
     await page.getByRole('heading', { name: 'general', level: 1 }).waitFor();
@@ -34,9 +34,9 @@ describe('web: what a moderator changes shows in the other window at once', func
   const overwrite = (channelId: string, deny: number): Promise<unknown> =>
     site.call('PUT', `/api/channels/${channelId}/overwrites/${server.id}`, { as: owner.as, body: { allow: 0, deny } });
 
-  it('who may not write is not offered to, and is again when they may', async () => {
+  it('removes the composer when Send Messages is denied, and shows it when it is allowed again', async () => {
     await join();
-    const page = await enter();
+    const page = await openPage();
     const field = page.getByRole('textbox', { name: 'Message general' });
     await field.waitFor();
     await overwrite(general, 2);
@@ -45,9 +45,9 @@ describe('web: what a moderator changes shows in the other window at once', func
     await field.waitFor();
   });
 
-  it('a channel that is made, renamed, hidden and shown again comes and goes in the list; who looks at it is taken elsewhere', async () => {
+  it('updates the list when a channel is created, renamed, hidden, shown and deleted, and leaves a channel that becomes hidden', async () => {
     await join();
-    const page = await enter();
+    const page = await openPage();
     const list = page.getByRole('navigation', { name: 'Channels' });
     const { body: channel } = await site.call<Channel>('POST', `/api/servers/${server.id}/channels`, {
       as: owner.as,
@@ -66,9 +66,9 @@ describe('web: what a moderator changes shows in the other window at once', func
     await list.getByRole('link', { name: 'latest' }).waitFor({ state: 'detached' });
   });
 
-  it('a role gives its pages at once, and takes them', async () => {
+  it('offers the server settings when a role allows them, and removes them with the role', async () => {
     await join();
-    const page = await enter();
+    const page = await openPage();
     const settings = page.getByRole('link', { name: 'Server settings' });
     expect(await settings.count()).to.equal(0);
     const { body: role } = await site.call<{ id: string }>('POST', `/api/servers/${server.id}/roles`, {
@@ -82,9 +82,9 @@ describe('web: what a moderator changes shows in the other window at once', func
     await settings.waitFor({ state: 'detached' });
   });
 
-  it('who is kicked leaves the server on their screen, and is told', async () => {
+  it('leaves the server of a kicked member, and shows the notice', async () => {
     await join();
-    const page = await enter();
+    const page = await openPage();
     await site.call('DELETE', `/api/servers/${server.id}/members/${member.id}`, { as: owner.as });
     await page.getByRole('heading', { name: 'Hello, Max' }).waitFor();
     expect(await page.getByRole('navigation', { name: 'Servers' }).getByRole('link', { name: 'Order' }).count()).to.equal(0);

@@ -7,33 +7,33 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { testConfig } from '../harness/stores.ts';
-import { tooWide, violations } from './axe.ts';
-import { useScreens } from './browser.ts';
+import { findOverflow, violations } from './axe.ts';
+import { usePages } from './browser.ts';
 
 describe('operators’ overview in a browser', function () {
   this.timeout(180_000);
   const config = testConfig();
-  const open = useScreens();
+  const open = usePages();
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
   let ops: Listening;
   let feed: { close(): Promise<void> };
   const site = () => ({ origin: `http://127.0.0.1:${ops.port}` });
   const summary = (page: Page) => page.getByRole('status');
-  /** Lets the page's own time pass, as it reads every 5 s. */
-  const pass = (page: Page, ms = 5_100) => page.clock.runFor(ms);
-  const says = async (page: Page, words: string): Promise<void> => summary(page).filter({ hasText: words }).waitFor();
+  /** Advances the clock of the page, which loads the metrics every 5 s. */
+  const advance = (page: Page, ms = 5_100) => page.clock.runFor(ms);
+  const waitForStatus = async (page: Page, words: string): Promise<void> => summary(page).filter({ hasText: words }).waitFor();
 
   before(async () => {
-    const [opened, real] = await Promise.all([
+    const [opened, opsPlatform] = await Promise.all([
       openWorkerPlatform(config, createLog('worker', 'silent')),
       openOpsPlatform(config, createLog('ops', 'silent')),
     ]);
-    await opened.db.prepare();
+    await opened.db.createIndexes();
     worker = opened;
-    // Whatever Redis the tests have, and however long a step takes: all is well at first.
-    const sound = { memoryUsedBytes: 1, memoryMaxBytes: 100, evictionPolicy: 'noeviction', appendOnly: true };
-    platform = { ...real, redisFacts: async () => sound, workerBeatAt: async () => Date.now() };
+    // Healthy values, independent of the Redis of the tests and of the duration of the steps.
+    const healthy = { memoryUsedBytes: 1, memoryMaxBytes: 100, evictionPolicy: 'noeviction', appendOnly: true };
+    platform = { ...opsPlatform, readRedisInfo: async () => healthy, readWorkerHeartbeat: async () => Date.now() };
     ops = await startOps(platform);
     const metrics = createMetrics('gateway');
     metrics.sockets.set({ kind: 'bot' }, 7);
@@ -46,8 +46,9 @@ describe('operators’ overview in a browser', function () {
   });
   beforeEach(() => worker.db.messages.collection.deleteMany({}));
 
-  /** An event that has waited for a minute. */
-  const owe = () => worker.db.messages.collection.insertOne({ _id: '1', channelId: '1', obAt: new Date(Date.now() - 60_000) } as never);
+  /** Adds an event that has been pending for a minute. */
+  const addPendingEvent = () =>
+    worker.db.messages.collection.insertOne({ _id: '1', channelId: '1', outboxAt: new Date(Date.now() - 60_000) } as never);
 
   async function openOverview(look = {}): Promise<Page> {
     const page = await open(site(), undefined, look);
@@ -57,84 +58,84 @@ describe('operators’ overview in a browser', function () {
     return page;
   }
 
-  it('reads by itself, and says what is to be done in words, at the figure and at the top', async () => {
+  it('refreshes automatically, and says what to do, in the row and in the summary', async () => {
     const page = await openOverview();
-    await says(page, 'Everything is normal.');
-    await owe();
-    await pass(page);
-    await says(page, 'Act now: Oldest undelivered event.');
+    await waitForStatus(page, 'Everything is normal.');
+    await addPendingEvent();
+    await advance(page);
+    await waitForStatus(page, 'Act now: Oldest undelivered event.');
     const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest undelivered event' });
-    expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Act[\s\S]+Check that a worker is running/);
-    expect(await page.title()).to.equal('Act · Parlance operations');
+    expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Critical[\s\S]+Check that a worker is running/);
+    expect(await page.title()).to.equal('Critical · Parlance operations');
     await worker.db.messages.collection.deleteMany({});
-    await pass(page);
-    await says(page, 'Everything is normal.');
+    await advance(page);
+    await waitForStatus(page, 'Everything is normal.');
   });
 
-  it('says when it cannot read, keeps what it knew, and goes on when it can again', async () => {
+  it('says when the metrics cannot be loaded, keeps the last values, and recovers', async () => {
     const page = await openOverview();
-    await says(page, 'normal');
+    await waitForStatus(page, 'normal');
     await page.route('**/metrics', (route) => route.abort());
-    await pass(page);
-    await says(page, 'The metrics cannot be loaded');
+    await advance(page);
+    await waitForStatus(page, 'The metrics could not be loaded');
     expect(await page.getByRole('table', { name: 'Sockets' }).innerText()).to.contain('7 bots');
     await page.unroute('**/metrics');
-    await pass(page);
-    await says(page, 'normal');
+    await advance(page);
+    await waitForStatus(page, 'normal');
   });
 
-  it('reads nothing while it is hidden or paused, and at once when it is seen again', async () => {
+  it('loads nothing while it is hidden or paused, and loads at once when it is visible again', async () => {
     const page = await openOverview();
-    await says(page, 'normal');
-    let asked = 0;
+    await waitForStatus(page, 'normal');
+    let requests = 0;
     page.on('request', (request) => {
-      asked += Number(request.url().endsWith('/metrics'));
+      requests += Number(request.url().endsWith('/metrics'));
     });
-    // As text: what compiles the tests names functions by a helper that the page has not.
-    const hide = (hidden: boolean) =>
+    // Passed as text: the compiler wraps functions in a helper that does not exist in the page.
+    const setHidden = (hidden: boolean) =>
       page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${hidden} });
         document.dispatchEvent(new Event('visibilitychange'));`);
-    await hide(true);
-    await pass(page, 20_000);
-    expect(asked).to.equal(0);
+    await setHidden(true);
+    await advance(page, 20_000);
+    expect(requests).to.equal(0);
     const seen = page.waitForResponse('**/metrics');
-    await hide(false);
+    await setHidden(false);
     await seen;
     await page.getByRole('button', { name: 'Pause' }).press('Space');
-    await page.getByText('; paused.').waitFor();
-    const before = asked;
-    await pass(page, 20_000);
-    expect(asked).to.equal(before);
+    await page.getByText('Paused.').waitFor();
+    const before = requests;
+    await advance(page, 20_000);
+    expect(requests).to.equal(before);
     const again = page.waitForResponse('**/metrics');
     await page.getByRole('button', { name: 'Pause' }).press('Enter');
     await again;
   });
 
   for (const dark of [false, true])
-    it(`axe-core finds nothing in ${dark ? 'dark' : 'light'}, and nothing is wider than the window`, async () => {
-      await owe();
+    it(`has no axe-core violations in the ${dark ? 'dark' : 'light'} theme, and is not wider than the window`, async () => {
+      await addPendingEvent();
       const page = await openOverview({ dark, bypassCSP: true });
-      await says(page, 'Act now');
+      await waitForStatus(page, 'Act now');
       for (const width of [360, 768, 1440]) {
         await page.setViewportSize({ width, height: 800 });
-        expect(await tooWide(page), `${width}`).to.deep.equal([]);
-        // Between these two it is laid out as at 360.
+        expect(await findOverflow(page), `${width}`).to.deep.equal([]);
+        // The layout at 768 is the same as at 360.
         if (width !== 768) expect(await violations(page), `${width}`).to.deep.equal([]);
       }
     });
 
-  it('works under a password, also when the address holds it', async () => {
+  it('works with a password in the URL', async () => {
     const locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
     try {
       const page = await open({ origin: `http://127.0.0.1:${locked.port}` });
       await page.goto(`http://ops:secret@127.0.0.1:${locked.port}/`);
-      await says(page, 'normal');
+      await waitForStatus(page, 'normal');
     } finally {
       await locked.close();
     }
   });
 
-  it('the queue dashboard shows every queue under its policy', async () => {
+  it('shows every queue in the queue dashboard', async () => {
     const page = await open(site());
     await page.goto('/queues');
     for (const { name } of platform.queues) await page.getByRole('link', { name, exact: true }).first().waitFor();

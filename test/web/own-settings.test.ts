@@ -1,28 +1,28 @@
 import { expect } from 'chai';
-import { type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: own settings', function () {
+describe('web: user settings', function () {
   this.timeout(180_000);
   let site: Site;
-  const open = useScreens();
+  const open = usePages();
   before(async () => {
     site = await startSite();
   });
   after(() => site?.close());
 
-  it('the profile shows what is typed, then what was saved; the status and the look stay after a reload', async () => {
+  it('previews and saves the profile, and keeps the status and the theme after a reload', async () => {
     const person = await signUp(site, 'Ada');
     const page = await open(site, person);
     await page.goto('/settings');
     await page.getByLabel('Display name').fill('Countess');
     await page.getByLabel('About you').fill('x'.repeat(191));
-    const preview = page.getByRole('complementary', { name: 'How others see it' });
+    const preview = page.getByRole('complementary', { name: 'Profile preview' });
     await preview.getByText('Countess').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('.field-error').waitFor();
     await page.getByLabel('About you').fill('Engines');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Changes saved.').waitFor();
     await page.getByRole('link', { name: 'Status' }).click();
     await page.getByLabel('Do not disturb').check();
     await page.getByLabel('Custom status').fill('Counting');
@@ -41,7 +41,7 @@ describe('web: own settings', function () {
     expect(me).to.include({ displayName: 'Countess', status: 'dnd', customStatus: 'Counting' });
   });
 
-  it('devices are listed and logged out, and the password is changed', async () => {
+  it('lists and logs out devices, and changes the password', async () => {
     const person = await signUp(site, 'Edith');
     const logIn = async (password: string) =>
       (await site.call('POST', '/api/auth/login', { body: { username: person.username, password }, headers: { 'User-Agent': 'curl/8' } }))
@@ -49,19 +49,19 @@ describe('web: own settings', function () {
     expect([await logIn('a good password'), await logIn('a good password')]).to.deep.equal([200, 200]);
     const page = await open(site, person, { width: 360, height: 740 });
     await page.goto('/settings/account');
-    const rows = page.getByRole('listitem').filter({ hasText: /This device|Last used/ });
+    const rows = page.getByRole('listitem').filter({ hasText: /This device|Last active/ });
     await rows.nth(2).waitFor();
     await page.getByRole('button', { name: 'Log out curl' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
-    await page.getByText('The device is logged out.').waitFor();
+    await page.getByText('The device has been logged out.').waitFor();
     expect(await rows.count()).to.equal(2);
     await page.getByLabel('Current password').fill('a wrong password');
     await page.getByLabel('New password', { exact: true }).fill('short');
-    await page.getByLabel('New password again').fill('short');
+    await page.getByLabel('Confirm new password').fill('short');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Use 8 to 256 characters.').waitFor();
     await page.getByLabel('New password', { exact: true }).fill('another good password');
-    await page.getByLabel('New password again').fill('another good password');
+    await page.getByLabel('Confirm new password').fill('another good password');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('This is not your current password.', { exact: true }).waitFor();
     await page.getByLabel('Current password').fill('a good password');

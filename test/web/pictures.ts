@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../apps/local/chromium.ts';
 import { seed } from '../../apps/local/seed.ts';
-import { flags, sessionCookie, startSite } from './browser.ts';
+import { launchArgs, sessionCookie, startSite } from './browser.ts';
 import { openPage, shownPages } from './shown-pages.ts';
 
 /*
- * `npx tsx test/web/pictures.ts <folder> [names …]` on the stores that MONGODB_URL and REDIS_URL name: every page of the client, with the demo in it, as pictures
- * at three widths in both themes. To be looked at after a change of the pages.
+ * `npx tsx test/web/pictures.ts <folder> [names…]` takes screenshots of every page of the client with the demo data, at three widths and in both themes, to
+ * review a change of the pages. It uses the stores of MONGODB_URL and REDIS_URL.
  */
 const [folder = 'pictures', ...names] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
 const site = await startSite();
 const notes = await mkdtemp(join(tmpdir(), 'parlance-pictures-'));
-const browser = await chromium.launch({ executablePath: findChromium() ?? '', args: flags });
+const browser = await chromium.launch({ executablePath: findChromium() ?? '', args: launchArgs });
 try {
   const demo = await seed(site.origin, notes);
   for (const dark of [false, true])

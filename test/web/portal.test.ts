@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Application } from '../../lib/contract/application.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
-import { useShownCode } from './shown-code.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
+import { useCodeRunner } from './code-runner.ts';
 
 describe('web: the developer portal', function () {
   this.timeout(180_000);
   let site: Site;
   let endpointPort: number;
-  const open = useScreens();
-  const { run, stop } = useShownCode();
+  const open = usePages();
+  const { run, stop } = useCodeRunner();
 
   before(async () => {
     endpointPort = await freePort();
@@ -22,9 +22,9 @@ describe('web: the developer portal', function () {
     return (await site.call<Application & { token: string }>('POST', '/api/applications', { as: person.as, body: { name } })).body;
   }
 
-  const shown = async (page: Page, at: number): Promise<string> => page.locator('pre').nth(at).innerText();
+  const codeAt = async (page: Page, at: number): Promise<string> => page.locator('pre').nth(at).innerText();
 
-  it('leads through the login; an application made from nothing answers its first command within 15 clicks', async () => {
+  it('takes a new application from the login to its first answered command in at most 15 clicks', async () => {
     const person = await signUp(site, 'Pia');
     const page = await open(site);
     await page.goto('/developers');
@@ -40,15 +40,15 @@ describe('web: the developer portal', function () {
     };
     await click(page.getByRole('button', { name: 'New application' }));
     await page.getByLabel('Name').fill('Greeter');
-    await click(page.getByRole('button', { name: 'Create', exact: true }));
+    await click(page.getByRole('button', { name: 'Create application', exact: true }));
     await click(page.getByRole('link', { name: 'Add it to a server' }));
     await click(page.getByRole('button', { name: 'Create server' }));
-    await click(page.getByRole('button', { name: 'Authorize in My test server' }));
+    await click(page.getByRole('button', { name: 'Add to My test server' }));
     await click(page.getByRole('link', { name: 'Run your first bot' }));
-    // Its code, the command that installs its package and the one that runs it: a button each copies them.
+    // Copying the code, the install command and the run command takes one click each.
     clicks += await page.getByRole('button', { name: /^Copy the c/ }).count();
-    const token = /^BOT_TOKEN='(\S+)' node bot\.mjs$/.exec((await shown(page, 2)).trim())?.[1] ?? '';
-    const code = await shown(page, 0);
+    const token = /^BOT_TOKEN='(\S+)' node bot\.mjs$/.exec((await codeAt(page, 2)).trim())?.[1] ?? '';
+    const code = await codeAt(page, 0);
     expect(code).not.to.contain(token);
     await run('bot.mjs', code, { BOT_TOKEN: token }, 'Online as Greeter');
     const [client] = await Promise.all([page.waitForEvent('popup'), click(page.getByRole('link', { name: /^Open My test server/ }))]);
@@ -60,16 +60,16 @@ describe('web: the developer portal', function () {
     expect(clicks).to.be.at.most(15);
 
     await page.reload();
-    await page.getByRole('heading', { name: 'Use it' }).waitFor();
+    await page.getByRole('heading', { name: 'Use the command' }).waitFor();
     expect(await page.locator('body').innerText()).not.to.contain(token);
   });
 
-  it('an endpoint that is not there, has another secret, is right: each said step by step; what it answered is listed', async () => {
+  it('reports each step of the check of an unreachable, a wrong and a correct endpoint, and lists its deliveries', async () => {
     const person = await signUp(site, 'Edda');
     const { id, signingSecret } = await makeApplication(person);
     const page = await open(site, person);
     await page.goto(`/developers/${id}/first-bot?way=endpoint`);
-    const code = await shown(page, 0);
+    const code = await codeAt(page, 0);
     await page.getByRole('link', { name: 'General Information' }).first().click();
     const section = page.getByRole('region', { name: 'Interactions Endpoint' });
     const saveUrl = async (url: string): Promise<void> => {
@@ -82,7 +82,7 @@ describe('web: the developer portal', function () {
     await saveUrl('http://bot.example.org/');
     await step('The URL is allowed', 'failed').waitFor();
     await saveUrl(url);
-    await step('The connection opens', 'failed').waitFor();
+    await step('The connection can be opened', 'failed').waitFor();
     await step('The host name resolves to a public address', 'passed').waitFor();
     await step('The response has status 200', 'not reached').waitFor();
 
@@ -118,7 +118,7 @@ describe('web: the developer portal', function () {
     await deliveries.getByRole('row').filter({ hasText: 'Answered' }).filter({ hasText: '200' }).waitFor();
   });
 
-  it('commands: a fault stands at its field and at its line, saving replaces the list, what is unsaved is kept and asked about', async () => {
+  it('shows errors of commands at their field and line, replaces the list on save, and warns about unsaved changes', async () => {
     const person = await signUp(site, 'Cora');
     const { id } = await makeApplication(person);
     await site.call('PUT', `/api/applications/${id}/commands`, { as: person.as, body: [{ name: 'old', description: 'Old.' }] });
@@ -150,9 +150,9 @@ describe('web: the developer portal', function () {
     await page.getByRole('link', { name: 'Bot', exact: true }).click();
     await page.getByRole('link', { name: 'Commands (unsaved)' }).click();
     expect(await json.inputValue()).to.contain('"roll"');
-    const asked = page.waitForEvent('dialog');
+    const dialogShown = page.waitForEvent('dialog');
     const leaving = page.getByRole('link', { name: 'Open Parlance' }).click({ noWaitAfter: true });
-    await (await asked).dismiss();
+    await (await dialogShown).dismiss();
     await leaving;
     await save.click();
     await page.getByText('All changes saved.').waitFor();
@@ -160,7 +160,7 @@ describe('web: the developer portal', function () {
     expect(body.map(({ name }) => name)).to.deep.equal(['roll']);
   });
 
-  it('an application is deleted only when its name is typed; a token that is reset replaces the old one at once', async () => {
+  it('resets the token at once, and deletes an application only after its name is typed', async () => {
     const person = await signUp(site, 'Dora');
     const { id, token } = await makeApplication(person, 'Short lived');
     const page = await open(site, person);

@@ -7,7 +7,7 @@ import type { Answer, TestApi } from '../harness/api.ts';
 import { type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
 
-/** Parlance as processes of their own (`npm run build`): an api, a worker, and gateway nodes behind one address. */
+/** Parlance as separate processes of the last build: an API, a worker, and gateway nodes behind a load balancer. */
 export interface Processes extends Pick<TestApi, 'call' | 'platform'> {
   origin: string;
   stack: Stack;
@@ -15,37 +15,37 @@ export interface Processes extends Pick<TestApi, 'call' | 'platform'> {
   close(): Promise<void>;
 }
 
-/** Passes connections on to the first of `targets` that takes one, beginning with another each time: what stands before gateway nodes in production. */
+/** Starts a round-robin TCP load balancer. A connection goes to the first of `targets` that accepts it. */
 async function startBalancer(targets: () => number[]): Promise<{ port: number; server: Server; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
-  let turn = 0;
-  const server = createServer((near) => {
+  let firstTarget = 0;
+  const server = createServer((client) => {
     const ports = targets();
-    turn++;
+    firstTarget++;
     const attempt = (at: number): void => {
-      const port = ports[(turn + at) % ports.length];
-      if (at >= ports.length || port === undefined) return void near.destroy();
-      const far = connect(port, '127.0.0.1');
-      sockets.add(far);
-      far.once('connect', () => {
-        near.pipe(far).pipe(near);
-        near.on('close', () => far.destroy());
+      const port = ports[(firstTarget + at) % ports.length];
+      if (at >= ports.length || port === undefined) return void client.destroy();
+      const upstream = connect(port, '127.0.0.1');
+      sockets.add(upstream);
+      upstream.once('connect', () => {
+        client.pipe(upstream).pipe(client);
+        client.on('close', () => upstream.destroy());
       });
-      far.on('error', () => (far.connecting ? undefined : near.destroy()));
-      far.on('close', (failed) => {
-        sockets.delete(far);
-        if (failed && far.bytesRead === 0 && far.bytesWritten === 0) attempt(at + 1);
-        else near.destroy();
+      upstream.on('error', () => (upstream.connecting ? undefined : client.destroy()));
+      upstream.on('close', (failed) => {
+        sockets.delete(upstream);
+        if (failed && upstream.bytesRead === 0 && upstream.bytesWritten === 0) attempt(at + 1);
+        else client.destroy();
       });
     };
-    near.on('error', () => near.destroy());
+    client.on('error', () => client.destroy());
     attempt(0);
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));
   return { port: (server.address() as AddressInfo).port, server, sockets };
 }
 
-/** Starts them all over the stores of the test run. */
+/** Starts the processes on the stores of the test run. */
 export async function startProcesses(gatewayNodes: number): Promise<Processes> {
   const name = `t${randomBytes(6).toString('hex')}`;
   let stack: Stack | undefined;

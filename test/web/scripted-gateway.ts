@@ -12,21 +12,21 @@ export interface ClientFrame {
 export interface Peer {
   /** The next frame of the page that is neither a heartbeat nor a watch list. */
   next(): Promise<ClientFrame>;
-  /** The `d` of the next heartbeat; each is acknowledged. */
+  /** The `d` of the next heartbeat. Every heartbeat is acknowledged. */
   heartbeat(): Promise<unknown>;
   send(frame: object): void;
   close(code: number): void;
 }
 
-/** A gateway whose frames the test writes: for what the wire allows and a real one seldom does. */
+/** A gateway that sends the frames that a test writes, for cases that a real gateway seldom causes. */
 export interface ScriptedGateway {
   url: string;
-  /** The next connection, which has been greeted. */
+  /** The next connection, after op 10 was sent. */
   accept: () => Promise<Peer>;
   close(): void;
 }
 
-/** The items of an event in their order, also those that came before they were asked for. */
+/** A queue: `take` waits for the next item. */
 function queueOf<T>(): { push: (item: T) => void; take: () => Promise<T> } {
   const items: T[] = [];
   const added = new EventEmitter();
@@ -48,7 +48,7 @@ function peerOf(socket: WebSocket): Peer {
   const send = (frame: object): void => socket.send(JSON.stringify(frame));
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString('utf8')) as ClientFrame;
-    if (frame.op === 3) return; // which presences the page shows
+    if (frame.op === 3) return; // The watch list of the page.
     if (frame.op !== 1) return frames.push(frame);
     send({ op: 11, d: null });
     beats.push(frame.d);
@@ -57,7 +57,7 @@ function peerOf(socket: WebSocket): Peer {
   return { next: frames.take, heartbeat: beats.take, send, close: (code) => socket.close(code) };
 }
 
-/** Starts one on a free port. */
+/** Starts a scripted gateway on a free port. */
 export async function startScriptedGateway(): Promise<ScriptedGateway> {
   const server = new WebSocketServer({ port: 0 });
   await once(server, 'listening');

@@ -1,21 +1,21 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
-import { until } from '../harness/scene.ts';
-import { useHarbour } from './harbour.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { useWebFixture } from './web-fixture.ts';
 
-describe('web: messages on their way', function () {
+describe('web: sending messages', function () {
   this.timeout(180_000);
   let page: Page;
-  const harbour = useHarbour();
-  const { ask, newChannel, messagesIn, screen, open } = harbour;
+  const fixture = useWebFixture();
+  const { request, newChannel, messagesIn, openPage, openChannel } = fixture;
 
   const field = () => page.getByRole('textbox', { name: /^Message / });
 
-  it('a message that did not get through is sent again by itself, and stands there once; those after it wait', async () => {
+  it('resends a message after lost requests, posts it once, and posts later messages after it', async () => {
     const channelId = await newChannel('lost');
-    page = await screen(harbour.bob);
-    // Nothing is heard of it over the gateway.
+    page = await openPage(fixture.bob);
+    // The gateway does not deliver the messages.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((frame) => String(frame).includes('MESSAGE_CREATE') || socket.send(frame));
@@ -23,34 +23,34 @@ describe('web: messages on their way', function () {
     let tries = 0;
     await page.route(`**/api/channels/${channelId}/messages`, async (route) => {
       if (route.request().method() !== 'POST' || ++tries > 2) return route.continue();
-      // The first does not arrive; of the second the answer is lost.
+      // The first request is lost, and so is the response of the second.
       if (tries === 2) await route.fetch();
       await route.abort();
     });
-    await page.goto(`/servers/${harbour.home.id}/${channelId}`);
+    await page.goto(`/servers/${fixture.server.id}/${channelId}`);
     await field().fill('one');
     await field().press('Enter');
     await field().fill('two');
     await field().press('Enter');
-    await until(async () => (await messagesIn(channelId)).some(({ content }) => content === 'two'), 'both messages');
+    await waitUntil(async () => (await messagesIn(channelId)).some(({ content }) => content === 'two'), 'both messages');
     expect((await messagesIn(channelId)).map(({ content }) => content)).to.deep.equal(['one', 'two']);
     expect(tries).to.equal(4);
   });
 
-  it('a message that is refused can be put back, with its mention and file; a reply to what is gone becomes none', async () => {
+  it('moves a refused message back to the composer with its mention and file, without the deleted original of the reply', async () => {
     const channelId = await newChannel('refused');
-    const original = await ask<Message>(harbour.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
-    page = await screen(harbour.bob);
-    // Nobody tells that what is answered goes.
+    const original = await request<Message>(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'soon gone' });
+    page = await openPage(fixture.bob);
+    // The page does not receive the deletion of the original.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((frame) => String(frame).includes('MESSAGE_DELETE') || socket.send(frame));
     });
-    await page.goto(`/servers/${harbour.home.id}/${channelId}`);
+    await page.goto(`/servers/${fixture.server.id}/${channelId}`);
     await page.getByRole('article').getByText('soon gone').hover();
     await page.getByRole('button', { name: 'Reply' }).first().click();
-    await ask(harbour.ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
-    await field().fill(`<@${harbour.ada.id}> yes`);
+    await request(fixture.ada, 'DELETE', `/api/channels/${channelId}/messages/${original.id}`);
+    await field().fill(`<@${fixture.ada.id}> yes`);
     await page.locator('input[type=file]').setInputFiles({ name: 'note.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
     await field().press('Enter');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -58,23 +58,23 @@ describe('web: messages on their way', function () {
     expect(await page.evaluate('document.activeElement?.tagName')).to.equal('TEXTAREA');
     await page.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
     await field().press('Enter');
-    await until(async () => (await messagesIn(channelId)).length === 1, 'the message');
+    await waitUntil(async () => (await messagesIn(channelId)).length === 1, 'the message');
     const [sent] = await messagesIn(channelId);
     expect([sent?.content, sent?.attachments.map(({ filename }) => filename), sent?.reply ?? null]).to.deep.equal([
-      `<@${harbour.ada.id}> yes`,
+      `<@${fixture.ada.id}> yes`,
       ['note.txt'],
       null,
     ]);
   });
 
-  it('slow mode keeps the button and says how long', async () => {
+  it('disables the send button during slow mode and shows the remaining time', async () => {
     const channelId = await newChannel('slow');
-    await ask(harbour.ada, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs: 600 });
-    page = await open(harbour.bob, channelId);
+    await request(fixture.ada, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs: 600 });
+    page = await openChannel(fixture.bob, channelId);
     await page.getByText('Slow mode: 10 minutes between messages').waitFor();
     await field().fill('once');
     await field().press('Enter');
-    await page.getByText(/You can write again in \d+ s/).waitFor();
+    await page.getByText(/you can send a message in \d+ s/).waitFor();
     await field().fill('twice');
     expect(await page.getByRole('button', { name: 'Send', exact: true }).isDisabled()).to.equal(true);
     await field().press('Enter');

@@ -4,13 +4,13 @@ import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Member, Role, Server } from '../../lib/contract/server.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
-import { until } from '../harness/scene.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-/** A picture of one pixel. */
+/** A PNG image of one pixel. */
 const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
-describe('web: settings of a server', function () {
+describe('web: server settings', function () {
   this.timeout(180_000);
   let site: Site;
   let owner: Person;
@@ -18,12 +18,12 @@ describe('web: settings of a server', function () {
   let guest: Person;
   let server: Server;
   let general: Channel;
-  const open = useScreens();
+  const open = usePages();
 
-  const made = async <T>(as: Person, path: string, body: unknown): Promise<T> =>
+  const create = async <T>(as: Person, path: string, body: unknown): Promise<T> =>
     (await site.call<T & Record<string, unknown>>('POST', path, { as: as.as, body })).body;
-  const read = async <T>(path: string): Promise<T> => (await site.call<T & Record<string, unknown>>('GET', path, { as: owner.as })).body;
-  const settings = async (as: Person, page = ''): Promise<Page> => {
+  const load = async <T>(path: string): Promise<T> => (await site.call<T & Record<string, unknown>>('GET', path, { as: owner.as })).body;
+  const openSettings = async (as: Person, page = ''): Promise<Page> => {
     const screen = await open(site, as);
     await screen.goto(`/servers/${server.id}/settings${page}`);
     return screen;
@@ -34,24 +34,24 @@ describe('web: settings of a server', function () {
   before(async () => {
     site = await startSite();
     [owner, mod, guest] = [await signUp(site, 'Olga'), await signUp(site, 'Mo'), await signUp(site, 'Gus')];
-    server = await made<Server>(owner, '/api/servers', { name: 'Harbour' });
+    server = await create<Server>(owner, '/api/servers', { name: 'Harbour' });
     general = server.channels.find(({ kind }) => kind === 'text') as Channel;
-    const { code } = await made<{ code: string }>(owner, `/api/servers/${server.id}/invites`, {});
-    for (const one of [mod, guest]) await made(one, `/api/invites/${code}`, {});
+    const { code } = await create<{ code: string }>(owner, `/api/servers/${server.id}/invites`, {});
+    for (const one of [mod, guest]) await create(one, `/api/invites/${code}`, {});
     const permissions = permissionBits['Manage Roles'] | permissionBits['Kick Members'];
-    const role = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Keepers', permissions });
+    const role = await create<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Keepers', permissions });
     await site.call('PUT', `/api/servers/${server.id}/members/${mod.id}/roles/${role.id}`, { as: owner.as });
   });
   after(() => site?.close());
 
-  it('offers only the pages that one may use, and takes them away with the right', async () => {
-    const nobody = await settings(guest);
+  it('offers only the pages that the user may use, and removes them with the permission', async () => {
+    const nobody = await openSettings(guest);
     await nobody.getByRole('heading', { name: 'About', level: 2 }).waitFor();
     expect(await pagesOf(nobody)).to.deep.equal(['About']);
-    const some = await settings(mod);
+    const some = await openSettings(mod);
     await some.getByRole('heading', { name: 'Channels', level: 2 }).waitFor();
     expect(await pagesOf(some)).to.deep.equal(['Channels', 'Roles', 'Members', 'About']);
-    const { roles } = await read<Member>(`/api/servers/${server.id}/members/${mod.id}`);
+    const { roles } = await load<Member>(`/api/servers/${server.id}/members/${mod.id}`);
     const at = `/api/servers/${server.id}/members/${mod.id}/roles/${roles[0]}`;
     await site.call('DELETE', at, { as: owner.as });
     await some.getByRole('heading', { name: 'About', level: 2 }).waitFor();
@@ -59,8 +59,8 @@ describe('web: settings of a server', function () {
     await site.call('PUT', at, { as: owner.as });
   });
 
-  it('renames the server and gives it an icon, seen at once by others; what was left alone shows what others changed', async () => {
-    const [screen, other] = [await settings(owner, '/overview'), await settings(guest)];
+  it('shows a new name and icon to others at once, and keeps unedited fields up to date', async () => {
+    const [screen, other] = [await openSettings(owner, '/overview'), await openSettings(guest)];
     await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('Old harbour');
     await site.call('PATCH', `/api/servers/${server.id}`, { as: owner.as, body: { invitesPaused: true } });
     await screen.getByRole('checkbox', { name: 'Pause invites', checked: true }).waitFor();
@@ -75,8 +75,8 @@ describe('web: settings of a server', function () {
     await site.call('PATCH', `/api/servers/${server.id}`, { as: owner.as, body: { invitesPaused: false } });
   });
 
-  it('makes a channel and sets what it allows: who is denied loses it on the screen, and gets it back', async () => {
-    const [screen, other] = [await settings(owner, '/channels'), await settings(guest)];
+  it('creates a channel, and hides and shows it to a member by its overwrites', async () => {
+    const [screen, other] = [await openSettings(owner, '/channels'), await openSettings(guest)];
     await screen.getByRole('button', { name: 'Create channel' }).click();
     await screen.getByRole('textbox', { name: 'Name', exact: true }).fill('quay');
     await screen.getByRole('button', { name: 'Create', exact: true }).click();
@@ -92,25 +92,25 @@ describe('web: settings of a server', function () {
     await screen.getByRole('textbox', { name: 'Topic' }).fill('Ropes and knots');
     await screen.getByRole('button', { name: 'Save' }).first().click();
     const quay = async (): Promise<Channel | undefined> =>
-      (await read<Server>(`/api/servers/${server.id}`)).channels.find(({ name }) => name === 'quay');
-    await until(async () => (await quay())?.topic === 'Ropes and knots', 'the topic');
+      (await load<Server>(`/api/servers/${server.id}`)).channels.find(({ name }) => name === 'quay');
+    await waitUntil(async () => (await quay())?.topic === 'Ropes and knots', 'the topic');
     expect((await quay())?.overwrites).to.deep.equal([]);
   });
 
-  it('roles: only what one holds can be given, only what stands below can be changed; the order shows as it is after a move', async () => {
-    const low = await made<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Deckhands' });
-    const screen = await settings(mod, '/roles');
+  it('allows granting only own permissions and editing only lower roles, and shows the order after a move', async () => {
+    const low = await create<Role>(owner, `/api/servers/${server.id}/roles`, { name: 'Deckhands' });
+    const screen = await openSettings(mod, '/roles');
     await screen.getByRole('link', { name: 'View Keepers' }).waitFor();
     await screen.getByRole('link', { name: 'Edit Deckhands' }).click();
     await screen.getByRole('checkbox', { name: 'Ban Members' }).waitFor();
     expect(await screen.getByRole('checkbox', { name: 'Ban Members' }).isDisabled()).to.equal(true);
     await screen.getByRole('checkbox', { name: 'Kick Members' }).check();
     await screen.getByRole('button', { name: 'Save' }).click();
-    await screen.getByText('Saved.').waitFor();
-    expect((await read<Role[]>(`/api/servers/${server.id}/roles`)).find(({ id }) => id === low.id)?.permissions).to.equal(
+    await screen.getByText('Changes saved.').waitFor();
+    expect((await load<Role[]>(`/api/servers/${server.id}/roles`)).find(({ id }) => id === low.id)?.permissions).to.equal(
       permissionBits['Kick Members'],
     );
-    const owners = await settings(owner, '/roles');
+    const owners = await openSettings(owner, '/roles');
     await owners.getByRole('button', { name: 'Move Deckhands up' }).click();
     for (const one of [owners, screen]) {
       if (one === screen) await one.goto(`/servers/${server.id}/settings/roles`);
@@ -120,8 +120,8 @@ describe('web: settings of a server', function () {
     await screen.getByRole('link', { name: 'View Deckhands' }).waitFor();
   });
 
-  it('members: gives a role, kicks, bans with a reason, lifts the ban; the audit log tells it in words', async () => {
-    const screen = await settings(owner, '/members');
+  it('assigns a role, bans with a reason and unbans a member, and lists the ban in the audit log', async () => {
+    const screen = await openSettings(owner, '/members');
     await screen.getByRole('button', { name: 'Roles of Gus' }).click();
     await screen.getByRole('checkbox', { name: 'Deckhands' }).check();
     await screen.getByRole('button', { name: 'Close' }).click();
@@ -138,15 +138,15 @@ describe('web: settings of a server', function () {
     await screen.getByLabel('Filter entries').fill('lounge');
     await screen.getByText('Olga banned Gus').waitFor({ state: 'detached' });
     await screen.getByRole('link', { name: 'Bans' }).click();
-    await screen.getByRole('button', { name: 'Remove the ban of Gus' }).click();
-    await screen.getByRole('button', { name: 'Remove ban', exact: true }).click();
+    await screen.getByRole('button', { name: 'Unban Gus' }).click();
+    await screen.getByRole('button', { name: 'Unban', exact: true }).click();
     await screen.getByText('Nobody is banned.').waitFor();
   });
 
-  it('an invite is made from the channel list and leads in; it is listed and revoked', async () => {
-    const screen = await settings(owner, '/invites');
+  it('creates an invite from the channel list, accepts it, lists and revokes it', async () => {
+    const screen = await openSettings(owner, '/invites');
     await screen.getByRole('button', { name: 'Invite people' }).click();
-    await screen.getByLabel('Can be used').selectOption({ label: 'Once' });
+    await screen.getByLabel('Maximum uses').selectOption({ label: '1 use' });
     await screen.getByRole('button', { name: 'Create link' }).click();
     const link = await screen.locator('.made-invite code').innerText();
     expect(link).to.match(new RegExp(`^${site.origin}/invite/\\w+$`));
@@ -160,12 +160,12 @@ describe('web: settings of a server', function () {
     await screen.getByText('There are no active invites.').waitFor();
   });
 
-  it('a webhook keeps its address hidden until asked, and tells what code hosts sent', async () => {
-    const screen = await settings(owner, '/webhooks');
+  it('hides the URL of a webhook until it is revealed, lists deliveries and resets the URL', async () => {
+    const screen = await openSettings(owner, '/webhooks');
     await screen.getByRole('textbox', { name: 'Name' }).fill('Builds');
     await screen.getByRole('button', { name: 'Create', exact: true }).click();
     await screen.getByRole('heading', { name: 'Builds' }).waitFor();
-    const [webhook] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
+    const [webhook] = await load<Webhook[]>(`/api/channels/${general.id}/webhooks`);
     expect(await screen.locator('main').innerText()).not.to.contain(webhook?.token);
     await screen.getByRole('button', { name: 'Show URLs' }).click();
     await screen.getByText(`${webhook?.url}/codehost`).waitFor();
@@ -176,24 +176,24 @@ describe('web: settings of a server', function () {
     });
     await screen.getByText('Deliveries from code hosts').click();
     await screen.getByRole('cell', { name: 'watch (started)' }).waitFor();
-    await screen.getByText('Not shown', { exact: true }).waitFor();
+    await screen.getByText('Ignored', { exact: true }).waitFor();
     await screen.getByRole('button', { name: 'Reset URLs of Builds' }).click();
     await screen.getByRole('button', { name: 'Reset', exact: true }).click();
     await screen.getByText(`${webhook?.url}/codehost`).waitFor({ state: 'detached' });
-    const [reset] = await read<Webhook[]>(`/api/channels/${general.id}/webhooks`);
+    const [reset] = await load<Webhook[]>(`/api/channels/${general.id}/webhooks`);
     await screen.getByText(`${reset?.url}/codehost`).waitFor();
   });
 
-  it('Community with new channels, then Discovery: the refusal stands at its field; a stranger finds the server and joins', async () => {
-    const screen = await settings(owner, '/community');
+  it('turns on Community with new channels, lists the server in Discovery, and lets a stranger find and join it', async () => {
+    const screen = await openSettings(owner, '/community');
     await screen.getByLabel('Rules channel').selectOption('new');
     await screen.getByLabel('Updates channel').selectOption('new');
-    await screen.getByRole('button', { name: 'Turn Community on' }).click();
+    await screen.getByRole('button', { name: 'Turn on Community' }).click();
     await screen.getByText('Community is on.').waitFor();
     await screen.getByRole('link', { name: 'Discovery', exact: true }).last().click();
     await screen.getByRole('checkbox', { name: 'List this server in Discovery' }).check();
     await screen.getByRole('button', { name: 'Save' }).click();
-    await screen.getByText('is needed while the server is listed', { exact: true }).waitFor();
+    await screen.getByText('A listed server needs a description.', { exact: true }).waitFor();
     await screen.getByLabel('Description').fill('Ships and knots');
     await screen.getByLabel('Keywords').fill('ships, knots, Ships');
     await screen.getByRole('button', { name: 'Save' }).click();
@@ -203,7 +203,7 @@ describe('web: settings of a server', function () {
     const finding = await open(site, stranger);
     await finding.goto('/discovery');
     await finding.getByLabel('Search servers').fill('nothing of the kind');
-    await finding.getByText('No server matches.').waitFor();
+    await finding.getByText('No servers found.').waitFor();
     await finding.getByLabel('Search servers').fill('KNOT');
     await finding.getByRole('button', { name: 'Join Old harbour' }).click();
     await finding.waitForURL(new RegExp(`/servers/${server.id}/`));
@@ -211,26 +211,26 @@ describe('web: settings of a server', function () {
     await finding.getByRole('link', { name: 'Open Old harbour' }).waitFor();
   });
 
-  it('an app of the directory is added with the permissions that one gives', async () => {
-    const app = await made<{ id: string; bot: { id: string } }>(mod, '/api/applications', { name: 'Weather', description: 'Tells it.' });
+  it('adds an app of the directory with the chosen permissions', async () => {
+    const app = await create<{ id: string; bot: { id: string } }>(mod, '/api/applications', { name: 'Weather', description: 'Tells it.' });
     for (const body of [{ public: true }, { inDirectory: true }])
       await site.call('PATCH', `/api/applications/${app.id}`, { as: mod.as, body });
     const screen = await open(site, owner);
     await screen.goto('/apps');
     await screen.getByRole('button', { name: 'Add to a server: Weather' }).click();
     await screen.getByRole('checkbox', { name: 'Manage Messages' }).check();
-    await screen.getByRole('button', { name: 'Add it' }).click();
+    await screen.getByRole('button', { name: 'Add to server' }).click();
     await screen.getByText('Its role has these permissions: Manage Messages.').waitFor();
-    const { roles } = await read<Server>(`/api/servers/${server.id}`);
+    const { roles } = await load<Server>(`/api/servers/${server.id}`);
     expect(roles.find(({ name }) => name === 'Weather')?.permissions).to.equal(permissionBits['Manage Messages']);
   });
 
-  it('someone leaves; the owner deletes the server by its name, and others lose it at once', async () => {
-    const leaving = await settings(guest, '/about');
+  it('lets a member leave, and the owner delete the server after typing its name', async () => {
+    const leaving = await openSettings(guest, '/about');
     await leaving.getByRole('button', { name: 'Leave server' }).click();
     await leaving.getByRole('button', { name: 'Leave', exact: true }).click();
     await leaving.getByRole('heading', { name: 'Hello, Gus' }).waitFor();
-    const [screen, other] = [await settings(owner, '/overview'), await settings(mod, '/about')];
+    const [screen, other] = [await openSettings(owner, '/overview'), await openSettings(mod, '/about')];
     await screen.getByRole('button', { name: 'Delete server' }).click();
     await screen.getByLabel('Enter the server name to confirm').fill('Old harbou');
     expect(await screen.getByRole('button', { name: 'Delete permanently' }).isDisabled()).to.equal(true);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import type { Server } from '../../lib/contract/server.ts';
-import { type Person, type Site, signUp, startSite, useScreens } from './browser.ts';
+import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 import { addTalkingBot, type TalkingBot } from './talking-bot.ts';
 
-describe('web: two people and a bot talk', function () {
+describe('web: a conversation of two people and a bot', function () {
   this.timeout(300_000);
   let site: Site;
   let ada: Person;
@@ -12,7 +12,7 @@ describe('web: two people and a bot talk', function () {
   let bot: TalkingBot;
   let server: Server;
   let channelPath = '';
-  const open = useScreens();
+  const open = usePages();
 
   before(async () => {
     site = await startSite();
@@ -29,31 +29,31 @@ describe('web: two people and a bot talk', function () {
     await site?.close();
   });
 
-  const enter = async (as: Person): Promise<Page> => {
+  const openPage = async (as: Person): Promise<Page> => {
     const page = await open(site, as);
     await page.goto(channelPath);
     await field(page).waitFor();
     return page;
   };
   const field = (page: Page): Locator => page.getByRole('textbox', { name: 'Message general' });
-  /** The first article with a text: a reply to it comes after it and quotes it. */
+  /** The first message with a text. A reply to it, which quotes it, comes later. */
   const message = (page: Page, text: string): Locator => page.getByRole('article').filter({ hasText: text }).first();
-  const say = async (page: Page, text: string): Promise<void> => {
+  const sendMessage = async (page: Page, text: string): Promise<void> => {
     await field(page).fill(text);
     await field(page).press('Enter');
     await message(page, text).waitFor();
   };
-  const tool = async (page: Page, text: string, name: string): Promise<void> => {
+  const clickTool = async (page: Page, text: string, name: string): Promise<void> => {
     await message(page, text).hover();
     await message(page, text).getByRole('button', { name, exact: true }).click();
   };
 
-  it('each sees what the other writes, edits, answers, reacts to and deletes', async () => {
-    const [hers, his] = await Promise.all([enter(ada), enter(ben)]);
-    await say(hers, 'Hello Ben');
+  it('shows messages, edits, replies, reactions and deletions of the other person', async () => {
+    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
+    await sendMessage(hers, 'Hello Ben');
     await message(his, 'Hello Ben').waitFor();
 
-    await tool(his, 'Hello Ben', 'React');
+    await clickTool(his, 'Hello Ben', 'React');
     await his.getByLabel('Search emoji').fill('thumbs up');
     await his
       .getByRole('button', { name: /thumbs up/i })
@@ -66,19 +66,19 @@ describe('web: two people and a bot talk', function () {
       .getByRole('button', { name: /2 reactions/ })
       .waitFor();
 
-    await tool(his, 'Hello Ben', 'Reply');
-    await say(his, 'Hello Ada');
+    await clickTool(his, 'Hello Ben', 'Reply');
+    await sendMessage(his, 'Hello Ada');
     const answer = message(hers, 'Hello Ada');
     await answer.getByText('Hello Ben').waitFor();
 
     await field(hers).focus();
     await field(hers).press('ArrowUp');
-    await hers.getByRole('textbox', { name: 'Edit the message' }).fill('Good morning Ben');
+    await hers.getByRole('textbox', { name: 'Edit message' }).fill('Good morning Ben');
     await hers.keyboard.press('Enter');
     await message(his, 'Good morning Ben').getByText('edited').waitFor();
     await message(his, 'Hello Ada').getByText('Good morning Ben').waitFor();
 
-    await tool(hers, 'Good morning Ben', 'More');
+    await clickTool(hers, 'Good morning Ben', 'More');
     await hers.getByRole('menuitem', { name: 'Delete' }).click();
     await hers.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await message(his, 'Hello Ada')
@@ -86,8 +86,8 @@ describe('web: two people and a bot talk', function () {
       .waitFor();
   });
 
-  it('a file goes over, with its name, and an image is shown', async () => {
-    const [hers, his] = await Promise.all([enter(ada), enter(ben)]);
+  it('sends a file with its name, and shows an image', async () => {
+    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
     const sharp = (await import('sharp')).default;
     const png = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#336699' } })
       .png()
@@ -97,7 +97,7 @@ describe('web: two people and a bot talk', function () {
       { name: 'blue.png', mimeType: 'image/png', buffer: png },
     ]);
     await hers.getByText('notes.txt').waitFor();
-    await say(hers, 'Two files');
+    await sendMessage(hers, 'Two files');
     const there = message(his, 'Two files');
     await there.getByText('notes.txt').waitFor();
     const image = there.locator('img').last();
@@ -105,7 +105,7 @@ describe('web: two people and a bot talk', function () {
     await his.waitForFunction('[...document.querySelectorAll("article img")].some((one) => one.naturalWidth === 40)');
   });
 
-  const use = async (page: Page, name: string): Promise<void> => {
+  const runCommand = async (page: Page, name: string): Promise<void> => {
     await field(page).fill(`/${name}`);
     await page
       .getByRole('option')
@@ -115,22 +115,22 @@ describe('web: two people and a bot talk', function () {
     await field(page).press('Enter');
   };
 
-  it('a command is answered, deferred and then answered, hidden from the other, and expires', async () => {
-    const [hers, his] = await Promise.all([enter(ada), enter(ben)]);
-    await use(hers, 'answer');
+  it('shows an immediate, a deferred, an ephemeral and a missing response to a command', async () => {
+    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
+    await runCommand(hers, 'answer');
     await message(his, 'Answered at once').getByText('/answer').waitFor();
 
-    await use(hers, 'defer');
+    await runCommand(hers, 'defer');
     await hers.getByText('Parrot is thinking').waitFor();
-    const deferred = bot.heard.find(({ data }) => data.name === 'defer');
-    if (!deferred) throw new Error('the bot was not told');
+    const deferred = bot.received.find(({ data }) => data.name === 'defer');
+    if (!deferred) throw new Error('the bot did not receive the command');
     expect(await bot.followUp(deferred, { content: 'Thought it over' })).to.equal(201);
     await message(his, 'Thought it over').waitFor();
     await hers.getByText('Parrot is thinking').waitFor({ state: 'detached' });
 
-    await use(hers, 'secret');
+    await runCommand(hers, 'secret');
     await message(hers, 'Between us').getByText('Only you can see this').waitFor();
-    await use(hers, 'silent');
+    await runCommand(hers, 'silent');
     await hers.getByText('Parrot did not respond').waitFor();
     expect(await message(his, 'Between us').count()).to.equal(0);
     await hers.reload();
@@ -138,31 +138,31 @@ describe('web: two people and a bot talk', function () {
     expect(await message(hers, 'Between us').count()).to.equal(0);
   });
 
-  it('options of every type are fields; what is wrong stands at its field', async () => {
-    const page = await enter(ada);
-    await use(page, 'every');
+  it('offers a field for every option type, and shows an error at its field', async () => {
+    const page = await openPage(ada);
+    await runCommand(page, 'every');
     const form = page.getByRole('form', { name: 'Command every' });
-    const set = (name: string, value: string): Promise<void> => form.getByLabel(`${name} (required)`).fill(value);
-    await set('text', 'some words');
-    await set('count', 'three');
-    await set('share', '0.5');
+    const fillOption = (name: string, value: string): Promise<void> => form.getByLabel(`${name} (required)`).fill(value);
+    await fillOption('text', 'some words');
+    await fillOption('count', 'three');
+    await fillOption('share', '0.5');
     await form.getByLabel('sure (required)').selectOption('true');
     for (const [name, value] of [
       ['person', 'Ben'],
       ['group', 'Crew'],
       ['place', 'general'],
     ] as const) {
-      await set(name, value);
+      await fillOption(name, value);
       await page.getByRole('option').filter({ hasText: value }).first().click();
     }
     await form.getByRole('button', { name: 'Send' }).click();
     const count = form.getByLabel('count (required)');
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await count.getAttribute('aria-invalid')).to.equal('true');
-    await set('count', '3');
+    await fillOption('count', '3');
     await form.getByRole('button', { name: 'Send' }).click();
     await message(page, 'Got {').waitFor();
-    const got = bot.heard.findLast(({ data }) => data.name === 'every')?.data.options;
+    const got = bot.received.findLast(({ data }) => data.name === 'every')?.data.options;
     const crew = (await site.call<{ id: string; name: string }[]>('GET', `/api/servers/${server.id}/roles`, { as: ada.as })).body.find(
       ({ name }) => name === 'Crew',
     );

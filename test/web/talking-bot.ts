@@ -1,25 +1,25 @@
 import type { CommandInput } from '../../lib/contract/command.ts';
 import type { Interaction } from '../../lib/contract/interaction.ts';
-import { listenAs } from '../harness/whole.ts';
+import { recordEvents } from '../harness/parlance.ts';
 import type { Person, Site } from './browser.ts';
 
-/** A bot in a server that answers its commands as each name says. */
+/** A bot in a server that responds to each command as its name says. */
 export interface TalkingBot {
   id: string;
   applicationId: string;
   token: string;
   /** The Authorization value. */
   as: string;
-  /** What it was sent, in order. */
-  heard: Interaction[];
-  /** Answers what was deferred. */
+  /** The interactions that it received, in order. */
+  received: Interaction[];
+  /** Sends the follow-up of a deferred response; returns the status. */
   followUp(interaction: Interaction, body: object): Promise<number>;
   close(): Promise<void>;
 }
 
 const option = (name: string, type: string, required: boolean) => ({ name, description: `the ${name}`, type, required });
 
-/** One command for each way that an interaction can go, and one with an option of every type. */
+/** One command for each kind of response, and one with an option of every type. */
 const commands = [
   { name: 'answer', description: 'Answers at once.' },
   { name: 'defer', description: 'Thinks first.' },
@@ -41,7 +41,7 @@ const commands = [
   },
 ] as CommandInput[];
 
-async function answer(site: Site, { id, token, data }: Interaction): Promise<void> {
+async function respond(site: Site, { id, token, data }: Interaction): Promise<void> {
   const body = {
     answer: { type: 'message', content: 'Answered at once' },
     defer: { type: 'defer' },
@@ -51,7 +51,7 @@ async function answer(site: Site, { id, token, data }: Interaction): Promise<voi
   if (body) await site.call('POST', `/api/interactions/${id}/${token}/callback`, { body });
 }
 
-/** Makes `owner`'s bot, adds it to a server and connects it. */
+/** Creates a bot of `owner`, adds it to a server and connects it. */
 export async function addTalkingBot(site: Site, owner: Person, serverId: string): Promise<TalkingBot> {
   const { body } = await site.call<{ id: string; token: string; bot: { id: string } }>('POST', '/api/applications', {
     as: owner.as,
@@ -61,17 +61,17 @@ export async function addTalkingBot(site: Site, owner: Person, serverId: string)
   await site.call('POST', `/api/applications/${body.id}/authorize`, { as: owner.as, body: { serverId, permissions: 0b1111 } });
   const saved = await site.call('PUT', `/api/applications/${body.id}/commands`, { as, body: commands });
   if (saved.status !== 200) throw new Error(`commands: ${saved.status}`);
-  const ear = await listenAs(site, body.token);
-  const heard: Interaction[] = [];
-  // Listening is by the ear's own list; each interaction is answered once.
+  const recorder = await recordEvents(site, body.token);
+  const received: Interaction[] = [];
+  // Each interaction is answered once.
   let at = 0;
-  const look = setInterval(() => {
-    for (const { t, d } of ear.heard.slice(at)) {
+  const timer = setInterval(() => {
+    for (const { t, d } of recorder.received.slice(at)) {
       at++;
       if (t !== 'INTERACTION_CREATE') continue;
       const interaction = d as unknown as Interaction;
-      heard.push(interaction);
-      void answer(site, interaction);
+      received.push(interaction);
+      void respond(site, interaction);
     }
   }, 20);
   return {
@@ -79,12 +79,12 @@ export async function addTalkingBot(site: Site, owner: Person, serverId: string)
     applicationId: body.id,
     token: body.token,
     as,
-    heard,
+    received,
     followUp: async ({ id, token }, content) =>
       (await site.call('POST', `/api/interactions/${id}/${token}/followup`, { body: content })).status,
     async close() {
-      clearInterval(look);
-      await ear.client.close();
+      clearInterval(timer);
+      await recorder.client.close();
     },
   };
 }

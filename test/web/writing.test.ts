@@ -1,24 +1,24 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { until } from '../harness/scene.ts';
-import { useHarbour } from './harbour.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { useWebFixture } from './web-fixture.ts';
 
-describe('web: writing', function () {
+describe('web: keyboard input and drafts', function () {
   this.timeout(180_000);
   let page: Page;
-  const harbour = useHarbour();
-  const { newChannel, messagesIn } = harbour;
+  const fixture = useWebFixture();
+  const { newChannel, messagesIn } = fixture;
 
   const open = async (channelId: string): Promise<void> => {
-    page = await harbour.open(harbour.bob, channelId);
+    page = await fixture.openChannel(fixture.bob, channelId);
   };
   const field = (name: string) => page.getByRole('textbox', { name: `Message ${name}` });
   const sent = async (channelId: string): Promise<string | undefined> => {
-    await until(async () => (await messagesIn(channelId)).length > 0, 'a message');
+    await waitUntil(async () => (await messagesIn(channelId)).length > 0, 'a message');
     return (await messagesIn(channelId)).at(-1)?.content;
   };
 
-  it('after a change of channel by keyboard, what is typed goes to its composer', async () => {
+  it('focuses the composer after a change of channel by keyboard', async () => {
     const [first] = [await newChannel('first'), await newChannel('second')];
     await open(first);
     await field('first').waitFor();
@@ -40,7 +40,7 @@ describe('web: writing', function () {
     expect(await field('second').inputValue()).to.equal('by link and name');
   });
 
-  it('what is typed outside of a field goes to the composer, and into a field of its own stays there', async () => {
+  it('sends keys that are typed outside of a field to the composer, but not those of a dialog', async () => {
     await open(await newChannel('anywhere'));
     await field('anywhere').waitFor();
     await page.getByRole('button', { name: 'Pinned messages' }).click();
@@ -51,7 +51,7 @@ describe('web: writing', function () {
     expect(await field('anywhere').inputValue()).to.equal('to all');
   });
 
-  it('names of emoji between colons become emoji, at the closing colon and when sent, not in code', async () => {
+  it('replaces emoji shortcodes at the closing colon and when sent, except in code and links', async () => {
     const channelId = await newChannel('codes');
     await open(channelId);
     await field('codes').pressSequentially('good :tada');
@@ -67,28 +67,28 @@ describe('web: writing', function () {
     );
   });
 
-  it('a channel that could not be read while offline is read when the connection is back', async () => {
+  it('loads a channel when the connection is back, after it failed offline', async () => {
     const [first] = [await newChannel('online'), await newChannel('offline')];
     await open(first);
     await field('online').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'offline', exact: true }).click();
-    const message = page.getByRole('alert').filter({ hasText: 'cannot be reached' });
+    const message = page.getByRole('alert').filter({ hasText: 'Can’t connect to Parlance' });
     await message.waitFor();
     await message.getByRole('button', { name: 'Try again' }).waitFor();
     await page.context().setOffline(false);
-    await page.getByText('The history begins here.').waitFor();
+    await page.getByText('This is the beginning of this channel.').waitFor();
     expect(await message.count()).to.equal(0);
-    // A failure that no event announces the end of: the service answers again after a while.
+    // The service recovers after a while, without an event in the browser.
     let failures = 0;
     await page.route(`**/api/channels/${first}/messages*`, (route) => (failures++ < 2 ? route.fulfill({ status: 502 }) : route.continue()));
-    await page.goto(`/servers/${harbour.home.id}/${first}`);
-    await page.getByText('The history begins here.').waitFor();
+    await page.goto(`/servers/${fixture.server.id}/${first}`);
+    await page.getByText('This is the beginning of this channel.').waitFor();
     expect(failures).to.equal(3);
   });
 
   // Last, as it logs out.
-  it('a draft is there after a reload with its mention, goes when it is sent, and at logout', async () => {
+  it('keeps a draft with its mention after a reload, and removes it when it is sent and at logout', async () => {
     const channelId = await newChannel('draft');
     await open(channelId);
     await field('draft').pressSequentially('for @ada');

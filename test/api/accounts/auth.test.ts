@@ -1,20 +1,19 @@
+// Tests of accounts: registration, logging in and sessions, profiles, presence, pictures, and the sync of everything that a client shows.
 import { hash } from '@node-rs/argon2';
 import { expect } from 'chai';
 import type { Me, Session } from '../../../lib/contract/user.ts';
-import { hashing, nobodysHash } from '../../../lib/domain/accounts/passwords.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { authorize, makeApplication, makePerson, makeServer, password, refused, send, tally, word } from '../../harness/factories.ts';
+import { dummyHash, hashOptions } from '../../../lib/domain/accounts/passwords.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { makeApplication, makeBot, makePerson, makeServer, password, word } from '../../harness/factories.ts';
+import { inParallel, refused, send, tally } from '../../harness/requests.ts';
+import { use } from '../../harness/use.ts';
 
 const cookieOf = (headers: Headers): string => headers.get('Set-Cookie') ?? '';
 
 describe('POST /api/auth/register', () => {
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+  const api = use(startTestApi);
 
-  it('201 with the account and a token that works, and the cookie', async () => {
+  it('201 with the account, a valid token and the session cookie', async () => {
     const body = { username: 'first.one_1', password, displayName: '  First One ' };
     const answer = await api.call<Session>('POST', '/api/auth/register', { body });
     expect(answer.status).to.equal(201);
@@ -39,14 +38,14 @@ describe('POST /api/auth/register', () => {
   const bad: [what: string, body: unknown, path: string][] = [
     ['a short name', { username: 'a', password }, '/username'],
     ['a long name', { username: 'a'.repeat(33), password }, '/username'],
-    ['capitals', { username: 'Alice', password }, '/username'],
-    ['a space', { username: 'al ice', password }, '/username'],
-    ['a name that is a number', { username: 12345, password }, '/username'],
+    ['a name with capitals', { username: 'Alice', password }, '/username'],
+    ['a name with a space', { username: 'al ice', password }, '/username'],
+    ['a numeric name', { username: 12345, password }, '/username'],
     ['no name', { password }, '/username'],
     ['a short password', { username: 'alice', password: '1234567' }, '/password'],
     ['a long password', { username: 'alice', password: 'x'.repeat(257) }, '/password'],
     ['a blank display name', { username: 'alice', password, displayName: '  ' }, '/displayName'],
-    ['a display name of two lines', { username: 'alice', password, displayName: 'a\nb' }, '/displayName'],
+    ['a display name with a line break', { username: 'alice', password, displayName: 'a\nb' }, '/displayName'],
     ['a null display name', { username: 'alice', password, displayName: null }, '/displayName'],
   ];
   for (const [what, body, path] of bad)
@@ -55,20 +54,20 @@ describe('POST /api/auth/register', () => {
       expect(errors?.[0]?.path).to.equal(path);
     });
 
-  it('passwords are counted in code points', async () => {
+  it('counts a password’s length in code points', async () => {
     await send(api, 201, null, 'POST', '/api/auth/register', { username: word('emoji'), password: '🔑'.repeat(256) });
     await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/register', { username: word('emoji'), password: '🔑'.repeat(7) });
   });
 
-  it('409 username_taken, and once only when 20 want one name at once', async () => {
+  it('409 username_taken for a taken name; one of 20 concurrent registrations of a name succeeds', async () => {
     const { username } = await makePerson(api);
     await refused(api, [409, 'username_taken'], null, 'POST', '/api/auth/register', { username, password });
     const body = { username: word('wanted'), password };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => api.call('POST', '/api/auth/register', { body })));
+    const answers = await inParallel(20, () => api.call('POST', '/api/auth/register', { body }));
     expect(tally(answers)).to.deep.equal({ 201: 1, 409: 19 });
   });
 
-  it('the same Idempotency-Key gives the first answer again, kept encrypted', async () => {
+  it('returns the first response again for the same Idempotency-Key, and stores it encrypted', async () => {
     const options = { body: { username: word('again'), password }, headers: { 'Idempotency-Key': 'k1' } };
     const first = await api.call<Session>('POST', '/api/auth/register', options);
     const second = await api.call<Session>('POST', '/api/auth/register', options);
@@ -79,13 +78,9 @@ describe('POST /api/auth/register', () => {
 });
 
 describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+  const api = use(startTestApi);
 
-  it('200 with another token; both work until logout, which ends only its own', async () => {
+  it('200 with another token; logout ends only the session of its token', async () => {
     const person = await makePerson(api);
     const { token, user } = await send<Session>(api, 200, null, 'POST', '/api/auth/login', { username: person.username, password });
     expect(user.id).to.equal(person.id);
@@ -98,7 +93,7 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     await send(api, 200, person, 'GET', '/api/auth/me');
   });
 
-  it('401 alike for an unknown name, a wrong password and a bot’s name', async () => {
+  it('the same 401 for an unknown name, a wrong password and a bot’s name', async () => {
     const person = await makePerson(api);
     const bot = await makeApplication(api, person, word('robot'));
     const answers = await Promise.all(
@@ -112,28 +107,28 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     expect(new Set(answers.map((one) => one.message)).size).to.equal(1);
   });
 
-  it('an unknown name costs the same hash as a known one', async () => {
+  it('an unknown name is hashed at the same cost as a known one', async () => {
     const costOf = (text: string): string => text.split('$').slice(0, 4).join('$');
-    expect(costOf(nobodysHash)).to.equal(costOf(await hash('x', hashing)));
+    expect(costOf(dummyHash)).to.equal(costOf(await hash('x', hashOptions)));
   });
 
   const bad: [what: string, body: unknown][] = [
     ['no password', { username: 'alice' }],
-    ['a number', { username: 'alice', password: 1 }],
-    ['operators', { username: { $ne: null }, password }],
-    ['a list', []],
+    ['a numeric password', { username: 'alice', password: 1 }],
+    ['an object as the name', { username: { $ne: null }, password }],
+    ['a list as the body', []],
   ];
   for (const [what, body] of bad)
     it(`400 invalid_request for ${what}`, () => refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/login', body));
 
-  it('GET /api/auth/me of a bot tells its application', async () => {
+  it('GET /api/auth/me of a bot contains its application', async () => {
     const person = await makePerson(api);
     const bot = await makeApplication(api, person, 'Herald');
     const me = await send<Me>(api, 200, bot, 'GET', '/api/auth/me');
     expect(me).to.deep.include({ id: bot.id, username: 'Herald', tag: 'bot', bot: true, applicationId: bot.applicationId });
   });
 
-  it('403 bots_not_allowed: a bot cannot log out', async () => {
+  it('403 bots_not_allowed when a bot logs out', async () => {
     const bot = await makeApplication(api, await makePerson(api));
     await refused(api, [403, 'bots_not_allowed'], bot, 'POST', '/api/auth/logout');
   });
@@ -147,7 +142,7 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     }
   });
 
-  it('401 unauthorized for a token under the other scheme: a bot’s is no session, a session is no bot', async () => {
+  it('401 unauthorized for a bot’s token as Bearer or cookie, and for a session’s token as Bot', async () => {
     const person = await makePerson(api);
     const bot = await makeApplication(api, person);
     await send(api, 200, bot, 'GET', '/api/auth/me');
@@ -157,15 +152,15 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     expect((await api.call('GET', '/api/auth/me', { headers })).status).to.equal(401);
   });
 
-  it('a session that has ended is 401', async () => {
+  it('401 unauthorized for an expired session', async () => {
     const person = await makePerson(api);
-    await api.platform.versions.changing({ accounts: [person.id] }, () =>
+    await api.platform.accessVersions.runChange({ accounts: [person.id] }, () =>
       api.platform.db.tokens.updateMany({ accountId: person.id }, { $set: { expiresAt: new Date(0) } }),
     );
     await refused(api, [401, 'unauthorized'], person, 'GET', '/api/auth/me');
   });
 
-  it('the cookie reads anywhere and writes only with our Origin', async () => {
+  it('200 for reads with the cookie; writes with it need the Origin of this installation', async () => {
     const person = await makePerson(api);
     const cookie = `parlance_session=${person.token}`;
     expect((await api.call('GET', '/api/auth/me', { headers: { Cookie: cookie } })).status).to.equal(200);
@@ -176,11 +171,10 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     expect(await post({ Origin: new URL(api.platform.config.baseUrl).origin })).to.equal(201);
   });
 
-  it('a bot’s membership does not outlive its token’s reset: the old token is 401 at once, the new one sees the same', async () => {
+  it('after a reset the bot’s old token is 401 at once, and the new one gives access to the same server', async () => {
     const person = await makePerson(api);
     const server = await makeServer(api, person);
-    const bot = await makeApplication(api, person);
-    await authorize(api, person, bot, server.id);
+    const bot = await makeBot(api, person, server.id);
     await send(api, 200, bot, 'GET', `/api/servers/${server.id}`);
     const { token } = await send<{ token: string }>(api, 200, person, 'POST', `/api/applications/${bot.applicationId}/token`);
     await refused(api, [401, 'unauthorized'], bot, 'GET', '/api/auth/me');

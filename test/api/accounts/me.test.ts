@@ -2,46 +2,23 @@ import { expect } from 'chai';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { Member } from '../../../lib/contract/server.ts';
-import type { Me, MeInFull, Profile } from '../../../lib/contract/user.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Bot,
-  type Caller,
-  makeBot,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-  tally,
-} from '../../harness/factories.ts';
+import type { Me, MeDetails, Profile } from '../../../lib/contract/user.ts';
+import { startSecondApi } from '../../harness/api.ts';
+import { openDm, postMessage } from '../../harness/factories.ts';
+import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
+import { newBot, newMember, use, useServer } from '../../harness/use.ts';
 
 const path = '/api/users/@me';
 const emoji = '🎈';
 
 describe('PATCH /api/users/@me', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let bot: Bot;
-  let member: Caller;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    bot = await makeBot(api, owner, server.id);
-    member = await makeMember(api, owner, server.id);
-  });
+  const { api, owner, server, bot, member } = useServer({ bot: newBot(), member: newMember() }, { each: true });
 
-  const patch = (as: Caller, body: unknown): Promise<MeInFull> => send(api, 200, as, 'PATCH', path, body);
+  const patch = (as: Caller, body: unknown): Promise<MeDetails> => send(api, 200, as, 'PATCH', path, body);
   const me = (as: Caller): Promise<Me> => send(api, 200, as, 'GET', '/api/auth/me');
   const profileOf = (whose: Caller): Promise<Profile> => send(api, 200, owner, 'GET', `/api/users/${whose.id}/profile`);
 
-  it('200 with the own account, bio and pronouns, for people and bots; what is left out stays', async () => {
+  it('200 with the caller’s account, bio and pronouns, for people and bots; omitted fields keep their values', async () => {
     for (const who of [member, bot]) {
       const before = await me(who);
       expect(await patch(who, { displayName: 'Ann', bio: 'I am', pronouns: 'she/her' })).to.deep.equal({
@@ -56,7 +33,7 @@ describe('PATCH /api/users/@me', () => {
     }
   });
 
-  it('a bot keeps the display name that it chose when its application is renamed, and one that it did not choose follows', async () => {
+  it('renaming an application also changes its bot’s display name, unless the bot has set one', async () => {
     const rename = (name: string) => send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { name });
     await rename('first');
     expect(await me(bot)).to.include({ username: 'first', displayName: 'first' });
@@ -65,17 +42,17 @@ describe('PATCH /api/users/@me', () => {
     expect(await me(bot)).to.include({ username: 'second', displayName: 'Mine' });
   });
 
-  it('nothing is said before anything was set', async () => {
+  it('bio and pronouns are null by default, and the display name is the username', async () => {
     expect(await patch(member, {})).to.deep.include({ displayName: member.username, bio: null, pronouns: null });
     expect(await profileOf(member)).to.deep.include({ bio: null, pronouns: null });
   });
 
-  for (const nothing of [null, ''])
-    it(`${JSON.stringify(nothing)} clears; without a display name the username is shown`, async () => {
+  for (const empty of [null, ''])
+    it(`${JSON.stringify(empty)} clears all three fields; the display name becomes the username`, async () => {
       for (const who of [member, bot]) {
         const { username } = await me(who);
         await patch(who, { displayName: 'Ann', bio: 'I am', pronouns: 'she/her' });
-        const cleared = await patch(who, { displayName: nothing, bio: nothing, pronouns: nothing });
+        const cleared = await patch(who, { displayName: empty, bio: empty, pronouns: empty });
         expect(cleared).to.deep.include({ displayName: username, bio: null, pronouns: null });
         expect(await profileOf(who)).to.deep.include({ bio: null, pronouns: null });
       }
@@ -87,7 +64,7 @@ describe('PATCH /api/users/@me', () => {
     ['pronouns', 40],
   ];
   for (const [field, most] of bounds) {
-    it(`${field}: ${most} characters fit, however wide; one more does not`, async () => {
+    it(`${field}: 200 for ${most} emoji, 400 for one more`, async () => {
       expect((await patch(member, { [field]: emoji.repeat(most) }))[field]).to.equal(emoji.repeat(most));
       const error = await refused(api, [400, 'invalid_request'], member, 'PATCH', path, { [field]: emoji.repeat(most + 1) });
       expect(error.errors?.[0]?.path).to.equal(`/${field}`);
@@ -99,46 +76,44 @@ describe('PATCH /api/users/@me', () => {
         refused(api, [400, 'invalid_request'], member, 'PATCH', path, { [field]: wrong }));
   }
 
-  it('displayName is trimmed; 400 for one that is blank or has line breaks', async () => {
+  it('trims displayName; 400 for one that is blank or has line breaks', async () => {
     expect((await patch(member, { displayName: '  Ann  ' })).displayName).to.equal('Ann');
     for (const displayName of ['   ', 'a\nb', 'a\u2028b'])
       await refused(api, [400, 'invalid_request'], member, 'PATCH', path, { displayName });
     expect((await me(member)).displayName).to.equal('Ann');
   });
 
-  it('what looks like an expression of the database stays text', async () => {
-    const said = { displayName: '$username', bio: '$$NOW', pronouns: '$bio' };
-    expect(await patch(member, said)).to.deep.include(said);
+  it('stores text that looks like a database expression as it is', async () => {
+    const odd = { displayName: '$username', bio: '$$NOW', pronouns: '$bio' };
+    expect(await patch(member, odd)).to.deep.include(odd);
   });
 
-  it('other fields of the account are not taken from the body', async () => {
+  it('ignores other fields of the account', async () => {
     const before = await me(member);
     await patch(member, { username: 'root', tag: 'official', status: 'dnd', earlyAccess: true, kind: 'system', bio: 'x', _id: owner.id });
     expect(await me(member)).to.deep.equal(before);
     expect((await profileOf(member)).badges).to.deep.equal([]);
   });
 
-  it('401 without a credential, and both of two calls at once count', async () => {
+  it('401 without a credential; concurrent changes of different fields are all kept', async () => {
     await refused(api, [401, 'unauthorized'], null, 'PATCH', path, { bio: 'x' });
-    const calls = Array.from({ length: 30 }, (_, n) =>
+    const answers = await inParallel(30, (n) =>
       api.call('PATCH', path, { as: member.as, body: n % 2 ? { bio: `b${n}` } : { pronouns: `p${n}` } }),
     );
-    expect(tally(await Promise.all(calls))).to.deep.equal({ 200: 30 });
+    expect(tally(answers)).to.deep.equal({ 200: 30 });
     const { bio, pronouns } = await patch(member, {});
     expect([bio, pronouns]).to.satisfy(([b, p]: string[]) => /^b\d/.test(b ?? '') && /^p\d/.test(p ?? ''));
   });
 
-  it('a new name is seen at once by every node: members, DMs, profile, authors of messages', async () => {
-    const other = await startTestApi({
-      MONGODB_URL: api.platform.config.MONGODB_URL,
-      REDIS_PREFIX: api.platform.config.REDIS_PREFIX,
-    });
-    try {
+  describe('with a second API process', () => {
+    const second = use(() => startSecondApi(api));
+
+    it('shows a new name at once in members, DMs, the profile and messages', async () => {
       const seen = async (): Promise<unknown[]> => {
-        const members = await send<Member[]>(other, 200, owner, 'GET', `/api/servers/${server.id}/members`);
-        const dms = await send<DmChannel[]>(other, 200, owner, 'GET', '/api/users/@me/channels');
-        const messages = await send<Message[]>(other, 200, owner, 'GET', `/api/channels/${server.general}/messages?limit=1`);
-        const profile = await send<Profile>(other, 200, owner, 'GET', `/api/users/${member.id}/profile`);
+        const members = await send<Member[]>(second, 200, owner, 'GET', `/api/servers/${server.id}/members`);
+        const dms = await send<DmChannel[]>(second, 200, owner, 'GET', '/api/users/@me/channels');
+        const messages = await send<Message[]>(second, 200, owner, 'GET', `/api/channels/${server.general}/messages?limit=1`);
+        const profile = await send<Profile>(second, 200, owner, 'GET', `/api/users/${member.id}/profile`);
         return [
           members.find(({ user }) => user.id === member.id)?.user.displayName,
           dms.find(({ recipient }) => recipient.id === member.id)?.recipient.displayName,
@@ -146,15 +121,13 @@ describe('PATCH /api/users/@me', () => {
           profile.user.displayName,
         ];
       };
-      await send(api, 201, owner, 'POST', '/api/users/@me/channels', { recipientId: member.id });
-      await send(api, 201, member, 'POST', `/api/channels/${server.general}/messages`, { content: 'x' });
+      await openDm(api, owner, member);
+      await postMessage(api, member, server.general);
       await seen();
       for (const displayName of ['One', 'Two']) {
         await patch(member, { displayName });
         expect(await seen()).to.deep.equal([displayName, displayName, displayName, displayName]);
       }
-    } finally {
-      await other.close();
-    }
+    });
   });
 });

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect } from 'chai';
-import { interactionTokenOf } from '../../../lib/store/seal.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { tally } from '../../harness/factories.ts';
-import { makeWorld } from '../../harness/world.ts';
+import type { NewWebhook } from '../../../lib/contract/webhook.ts';
+import { deriveInteractionToken } from '../../../lib/store/seal.ts';
+import { type Answer, startTestApi } from '../../harness/api.ts';
+import { bucketOf, inParallel, send, tally } from '../../harness/requests.ts';
+import { ownerOf, seedServer } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
 
-/** Routes whose path holds the credential, and what a right one answers to `{}`: of an interaction that was never made, 404 by the route itself. */
+/** Routes with the credential in their path, and the status for the right one with the body `{}`: 404 where the interaction does not exist. */
 const routes = [
   ['POST', 'webhooks', '', 400],
   ['POST', 'webhooks', '/codehost', 400],
@@ -17,35 +19,31 @@ const routes = [
 ] as const;
 const wrongToken = 'x'.repeat(43);
 
-describe('routes whose path holds an id and a token', () => {
-  let api: TestApi;
-  let right: Record<'webhooks' | 'interactions', string>;
-  before(async () => {
-    // An address gets 4 requests at once and one more every 2.5 s.
-    api = await startTestApi({ RATE_LIMIT: '1/10', TRUST_PROXY: '1' });
-    const world = await makeWorld(api.platform, { bots: 0, channels: 1 });
-    const path = `/api/channels/${world.channelIds[0]}/webhooks`;
-    const { body } = await api.call('POST', path, { as: `Bearer ${world.ownerToken}`, body: { name: 'x' } });
+describe('routes with an id and a token in their path', () => {
+  // An address may send 4 requests at once and one more every 2.5 s.
+  const api = use(() => startTestApi({ RATE_LIMIT: '1/10', TRUST_PROXY: '1' }));
+  const right = make(async () => {
+    const seeded = await seedServer(api.platform, { bots: 0, channels: 1 });
+    const webhook = await send<NewWebhook>(api, 201, ownerOf(seeded), 'POST', `/api/channels/${seeded.channelIds[0]}/webhooks`, {
+      name: 'x',
+    });
     const id = api.platform.ids.next();
-    right = {
-      webhooks: `/api/webhooks/${String(body.id)}/${String(body.token)}`,
-      interactions: `/api/interactions/${id}/${interactionTokenOf(api.platform.config.APP_KEY, id)}`,
+    return {
+      webhooks: `/api/webhooks/${webhook.id}/${webhook.token}`,
+      interactions: `/api/interactions/${id}/${deriveInteractionToken(api.platform.config.APP_KEY, id)}`,
     };
   });
-  after(() => api.close());
 
   const wrongOf = (kind: 'webhooks' | 'interactions'): string => `${right[kind].slice(0, right[kind].lastIndexOf('/'))}/${wrongToken}`;
   let addresses = 0;
   const newAddress = (): string => `198.51.100.${++addresses}`;
   const call = (method: string, path: string, from: string): Promise<Answer> =>
     api.call(method, path, { body: {}, headers: { 'X-Forwarded-For': from } });
-  const times = (count: number, run: () => Promise<Answer>): Promise<Answer[]> => Promise.all(Array.from({ length: count }, run));
-  const bucketOf = ({ headers }: Answer): string | null => headers.get('X-RateLimit-Bucket');
 
   for (const [method, kind, end, status] of routes) {
     const name = `${method} /api/${kind}/{id}/{token}${end}`;
 
-    it(`${name}: a wrong token is 404 before any of the body came`, async () => {
+    it(`${name}: 404 for a wrong token before the body is received`, async () => {
       const headers = { 'Content-Type': 'application/json', 'Content-Length': 1_000_000, 'X-Forwarded-For': newAddress() };
       const sent = request(api.url + wrongOf(kind) + end, { method, headers, agent: false });
       sent.on('error', () => undefined);
@@ -55,15 +53,15 @@ describe('routes whose path holds an id and a token', () => {
       sent.destroy();
     });
 
-    it(`${name}: wrong tokens spend the bucket of their address, and a right one passes beside them uncharged`, async () => {
+    it(`${name}: wrong tokens use up the bucket of their address; requests with the right token are not charged to it`, async () => {
       const address = newAddress();
-      const wrong = await times(40, () => call(method, wrongOf(kind) + end, address));
+      const wrong = await inParallel(40, () => call(method, wrongOf(kind) + end, address));
       expect(tally(wrong)[404]).to.be.within(4, 12);
       expect((tally(wrong)[404] ?? 0) + (tally(wrong)[429] ?? 0)).to.equal(40);
       expect(new Set(wrong.map(bucketOf))).to.deep.equal(new Set(['address']));
       const refused = wrong.find((answer) => answer.status === 429);
       expect([refused?.body.code, Number(refused?.headers.get('Retry-After')) > 0]).to.deep.equal(['rate_limited', true]);
-      for (const answer of await times(5, () => call(method, right[kind] + end, address))) {
+      for (const answer of await inParallel(5, () => call(method, right[kind] + end, address))) {
         expect(answer.status).to.equal(status);
         expect(bucketOf(answer)).not.to.equal('address');
       }

@@ -1,64 +1,53 @@
 import { expect } from 'chai';
-import type { DmChannel } from '../../../lib/contract/dm.ts';
 import type { ServerType } from '../../../lib/contract/server.ts';
 import type { Me, Profile } from '../../../lib/contract/user.ts';
 import { ensureSystemAccount, systemAccount } from '../../../lib/domain/accounts/system-account.ts';
 import { grantEarlyAccess, grantTag, verifyBot } from '../../../lib/domain/servers/grants.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
+import { startTestApi } from '../../harness/api.ts';
 import {
   authorize,
-  type Bot,
-  type Caller,
   grantTypes,
   join,
+  leave,
   makeBot,
   makeMember,
   makePerson,
   makeServer,
+  openDm,
   type Place,
-  refused,
-  send,
 } from '../../harness/factories.ts';
+import { type Caller, refused, send } from '../../harness/requests.ts';
+import { make, use } from '../../harness/use.ts';
 
 const pathOf = (id: string): string => `/api/users/${id}/profile`;
 
 describe('GET /api/users/{userId}/profile', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let bot: Bot;
-  let member: Caller;
-  before(async () => {
-    api = await startTestApi();
-    await ensureSystemAccount(api.platform);
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    bot = await makeBot(api, owner, server.id);
-    member = await makeMember(api, owner, server.id);
-  });
+  const api = use(startTestApi);
+  const each = { each: true };
+  const owner = make(() => makePerson(api), each);
+  const server = make(() => makeServer(api, owner), each);
+  const bot = make(() => makeBot(api, owner, server.id), each);
+  const member = make(() => makeMember(api, owner, server.id), each);
+  before(() => ensureSystemAccount(api.platform));
 
   const profile = (as: Caller, whose: Caller, query = ''): Promise<Profile> => send(api, 200, as, 'GET', pathOf(whose.id) + query);
-  const unknown = (as: Caller, id: string) => refused(api, [404, 'not_found'], as, 'GET', pathOf(id));
-  const leave = (as: Caller): Promise<void> => send(api, 204, as, 'DELETE', `/api/users/@me/servers/${server.id}`);
-  const brief = ({ id, name, iconUrl }: Place) => ({ id, name, iconUrl });
+  const refusedProfile = (as: Caller, id: string) => refused(api, [404, 'not_found'], as, 'GET', pathOf(id));
+  const summaryOf = ({ id, name, iconUrl }: Place) => ({ id, name, iconUrl });
 
-  it('200 with all fields of a profile, and no others', async () => {
+  it('200 with exactly the fields of a profile', async () => {
     const { createdAt } = await send<Me>(api, 200, member, 'GET', '/api/auth/me');
     expect(await profile(bot, member)).to.deep.equal({
       user: { id: member.id, username: member.username, displayName: member.username, status: 'offline', customStatus: null },
       bio: null,
       pronouns: null,
       createdAt,
-      mutualServers: [brief(server)],
+      mutualServers: [summaryOf(server)],
       badges: [],
       tag: null,
     });
   });
 
-  it('bio, pronouns and custom status as they are now', async () => {
+  it('shows the current bio, pronouns, display name and custom status', async () => {
     await send(api, 200, member, 'PATCH', '/api/users/@me', { bio: 'I am', pronouns: 'they', displayName: 'M' });
     await send(api, 200, member, 'PATCH', '/api/users/@me/presence', { customStatus: 'busy' });
     const shown = await profile(bot, member);
@@ -66,13 +55,13 @@ describe('GET /api/users/{userId}/profile', () => {
     expect(shown.user).to.deep.include({ displayName: 'M', customStatus: 'busy', status: 'offline' });
   });
 
-  describe('who may see it', () => {
-    it('oneself, in no server too', async () => {
+  describe('access', () => {
+    it('200 for one’s own profile, also without a server', async () => {
       const alone = await makePerson(api);
       expect(await profile(alone, alone)).to.deep.include({ mutualServers: [] });
     });
 
-    it('who shares a server: people and bots, of people and bots', async () => {
+    it('200 for people and bots who share a server with the account, a person or a bot', async () => {
       for (const [as, whose] of [
         [bot, member],
         [member, bot],
@@ -82,25 +71,25 @@ describe('GET /api/users/{userId}/profile', () => {
         expect((await profile(as, whose)).user.id).to.equal(whose.id);
     });
 
-    it('404 for a stranger, an unknown id, what is no id, and the platform’s account', async () => {
+    it('404 for a stranger, an unknown or malformed id, and the system account', async () => {
       const stranger = await makePerson(api);
       await makeServer(api, stranger);
-      for (const id of [member.id, bot.id]) await unknown(stranger, id);
+      for (const id of [member.id, bot.id]) await refusedProfile(stranger, id);
       for (const id of [stranger.id, '1000000000000000001', 'x', '@me', `${member.id}0`, server.id, systemAccount._id])
-        await unknown(bot, id);
+        await refusedProfile(bot, id);
     });
 
-    it('404 as soon as the last shared server is left; a DM keeps it', async () => {
-      await send<DmChannel>(api, 201, bot, 'POST', '/api/users/@me/channels', { recipientId: member.id });
+    it('404 as soon as the last shared server is left, unless the two have a DM', async () => {
+      await openDm(api, bot, member);
       const other = await makeBot(api, owner, server.id);
-      await leave(member);
+      await leave(api, member, server.id);
       expect((await profile(bot, member)).mutualServers).to.deep.equal([]);
       expect((await profile(member, bot)).mutualServers).to.deep.equal([]);
-      await unknown(other, member.id);
-      await unknown(member, other.id);
+      await refusedProfile(other, member.id);
+      await refusedProfile(member, other.id);
     });
 
-    it('the platform’s account for who has a notice of it', async () => {
+    it('200 for the system account if it has a DM with the caller', async () => {
       await api.platform.db.dms.create({
         _id: api.platform.ids.next(),
         pair: `${systemAccount._id}:${member.id}`,
@@ -118,7 +107,7 @@ describe('GET /api/users/{userId}/profile', () => {
   });
 
   describe('mutual servers and serverJoinedAt', () => {
-    it('only servers that both are in, in the order of their ids', async () => {
+    it('mutualServers lists the servers that both are in, by id', async () => {
       const second = await makeServer(api, owner);
       const third = await makeServer(api, owner);
       await authorize(api, owner, bot, second.id);
@@ -128,11 +117,11 @@ describe('GET /api/users/{userId}/profile', () => {
         [bot, member],
         [member, bot],
       ] as const)
-        expect((await profile(as, whose)).mutualServers).to.deep.equal([brief(server), brief(second)]);
-      expect((await profile(member, member)).mutualServers).to.deep.equal([brief(server), brief(second), brief(third)]);
+        expect((await profile(as, whose)).mutualServers).to.deep.equal([summaryOf(server), summaryOf(second)]);
+      expect((await profile(member, member)).mutualServers).to.deep.equal([summaryOf(server), summaryOf(second), summaryOf(third)]);
     });
 
-    it('serverJoinedAt when both are in that server, else absent; 400 for what is no id', async () => {
+    it('serverJoinedAt is set when both are in that server, else absent; 400 for a malformed id', async () => {
       const second = await makeServer(api, owner);
       await join(api, owner, second.id, member);
       for (const [as, whose] of [
@@ -143,7 +132,7 @@ describe('GET /api/users/{userId}/profile', () => {
         const { joinedAt } = (await api.platform.db.members.findOne({ _id: `${server.id}:${whose.id}` }).lean()) ?? expect.fail();
         expect(await profile(as, whose, `?serverId=${server.id}`)).to.deep.include({ serverJoinedAt: joinedAt.toISOString() });
       }
-      // The member is there, but who asks may not know.
+      // The member is in the second server, but the bot is not.
       for (const id of [second.id, '1000000000000000001'])
         expect(await profile(bot, member, `?serverId=${id}`)).not.to.have.property('serverJoinedAt');
       expect(await profile(bot, member)).not.to.have.property('serverJoinedAt');
@@ -160,7 +149,7 @@ describe('GET /api/users/{userId}/profile', () => {
       ['official', [], []],
     ];
     for (const [type, ofOwner, ofMember] of table)
-      it(`${type} server: its owner ${JSON.stringify(ofOwner)}, its members ${JSON.stringify(ofMember)}, bots none`, async () => {
+      it(`${type} server: ${JSON.stringify(ofOwner)} for its owner, ${JSON.stringify(ofMember)} for its members, none for bots`, async () => {
         await grantTypes(api, server.id, [type]);
         expect((await profile(bot, owner)).badges).to.deep.equal(ofOwner);
         expect((await profile(bot, member)).badges).to.deep.equal(ofMember);
@@ -169,26 +158,26 @@ describe('GET /api/users/{userId}/profile', () => {
         expect((await profile(bot, owner)).badges).to.deep.equal([]);
       });
 
-    it('all of them in the table’s order, also by servers that who asks is not in', async () => {
+    it('come in a fixed order, also from servers that the caller is not in', async () => {
       const secret = await makeServer(api, owner);
       await grantTypes(api, secret.id, ['verified', 'partnered', 'developer', 'staff', 'official']);
       await grantEarlyAccess(api.platform, owner.id);
       const { badges, mutualServers } = await profile(bot, owner);
       expect(badges).to.deep.equal(['staff', 'developer', 'partner', 'verified_server_owner', 'early_access']);
-      expect(mutualServers).to.deep.equal([brief(server)]);
+      expect(mutualServers).to.deep.equal([summaryOf(server)]);
     });
 
-    it('are gone with the membership or the ownership that gave them', async () => {
+    it('are removed with the membership or ownership that granted them', async () => {
       await grantTypes(api, server.id, ['staff', 'partnered']);
       await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}`, { ownerId: member.id });
       expect((await profile(bot, owner)).badges).to.deep.equal(['staff']);
       expect((await profile(bot, member)).badges).to.deep.equal(['staff', 'partner']);
-      await leave(owner);
+      await leave(api, owner, server.id);
       expect((await profile(owner, owner)).badges).to.deep.equal([]);
     });
   });
 
-  it('tag: of bots, verified bots and official accounts', async () => {
+  it('shows the tags of bots, verified bots and official accounts', async () => {
     expect((await profile(member, bot)).tag).to.equal('bot');
     await verifyBot(api.platform, bot.applicationId);
     expect((await profile(member, bot)).tag).to.equal('verified_bot');

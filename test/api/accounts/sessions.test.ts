@@ -1,23 +1,18 @@
 import { expect } from 'chai';
 import type { LoginCode, OwnSession, Session } from '../../../lib/contract/user.ts';
-import { deviceNameOf } from '../../../lib/domain/accounts/device-name.ts';
+import { describeDevice } from '../../../lib/domain/accounts/device-name.ts';
 import { Client } from '../../gateway/client.ts';
-import { type Caller, makePerson, password, refused, send, tally } from '../../harness/factories.ts';
-import { startWhole, type Whole } from '../../harness/whole.ts';
+import { makePerson, password } from '../../harness/factories.ts';
+import { startParlance } from '../../harness/parlance.ts';
+import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
+import { make, use } from '../../harness/use.ts';
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 const newPassword = 'another good password';
 
 describe('sessions of a person', () => {
-  let api: Whole;
-  let person: Caller;
-  before(async () => {
-    api = await startWhole({ TRUST_PROXY: '1' });
-  });
-  beforeEach(async () => {
-    person = await makePerson(api);
-  });
-  after(() => api.close());
+  const api = use(() => startParlance({ TRUST_PROXY: '1' }));
+  const person = make(() => makePerson(api), { each: true });
 
   const logIn = async (given = password, userAgent = firefox): Promise<Caller> => {
     const { status, body } = await api.call<Session>('POST', '/api/auth/login', {
@@ -35,7 +30,7 @@ describe('sessions of a person', () => {
     return socket;
   };
 
-  it('GET lists where one is logged in, last used first, with the device and address', async () => {
+  it('GET lists the sessions with device and address, the last used first', async () => {
     const other = await logIn();
     const [first, second, ...rest] = await list(other);
     expect(rest).to.deep.equal([]);
@@ -44,24 +39,24 @@ describe('sessions of a person', () => {
     expect(JSON.stringify(await list(person))).to.not.include(other.token.split('.')[1]);
   });
 
-  it('notes a use once in five minutes, and not with each request', async () => {
+  it('stores the time of the last use at most once in five minutes', async () => {
     const other = await logIn();
     const _id = other.token.split('.')[0] as string;
     const { tokens } = api.platform.db;
-    const noted = async (): Promise<string | undefined> => (await tokens.findOne({ _id }).lean())?.lastUsedAt?.toISOString();
-    const began = await noted();
+    const lastUsed = async (): Promise<string | undefined> => (await tokens.findOne({ _id }).lean())?.lastUsedAt?.toISOString();
+    const began = await lastUsed();
     await isAlive(other);
-    expect(await noted()).to.equal(began);
+    expect(await lastUsed()).to.equal(began);
     const old = new Date(Date.now() - 6 * 60_000);
-    await api.platform.versions.changing({ accounts: [person.id] }, () => tokens.updateOne({ _id }, { $set: { lastUsedAt: old } }));
+    await api.platform.accessVersions.runChange({ accounts: [person.id] }, () => tokens.updateOne({ _id }, { $set: { lastUsedAt: old } }));
     await isAlive(other);
-    while ((await noted()) === old.toISOString()) await new Promise((resolve) => setImmediate(resolve));
-    expect(Date.parse((await noted()) ?? '')).to.be.greaterThan(old.getTime());
+    while ((await lastUsed()) === old.toISOString()) await new Promise((resolve) => setImmediate(resolve));
+    expect(Date.parse((await lastUsed()) ?? '')).to.be.greaterThan(old.getTime());
   });
 
-  it('50 at most, also when 20 log in at once: the one unused for longest ends', async () => {
+  it('a person has at most 50 sessions, also after 20 concurrent log-ins: the least recently used one ends', async () => {
     const sessions: Caller[] = [];
-    while (sessions.length < 50) sessions.push(...(await Promise.all(Array.from({ length: 10 }, () => logIn()))));
+    while (sessions.length < 50) sessions.push(...(await inParallel(10, () => logIn())));
     const { tokens } = api.platform.db;
     const [oldest, ...others] = sessions as [Caller, ...Caller[]];
     await tokens.updateOne({ _id: oldest.token.split('.')[0] as string }, { $set: { lastUsedAt: new Date(0) } });
@@ -70,11 +65,11 @@ describe('sessions of a person', () => {
     expect(await isAlive(oldest)).to.equal(false);
     expect(await socket.closed).to.equal(4004);
     expect(await isAlive(others.at(-1) as Caller)).to.equal(true);
-    await Promise.all(Array.from({ length: 20 }, () => logIn()));
+    await inParallel(20, () => logIn());
     expect(await tokens.collection.countDocuments({ accountId: person.id, slot: { $gte: 0 } })).to.equal(50);
   });
 
-  it('DELETE of one ends it at once with its sockets, and none of another person', async () => {
+  it('DELETE of one ends it and its sockets at once; 404 for another person’s', async () => {
     const other = await logIn();
     const id = other.token.split('.')[0];
     const stranger = await makePerson(api);
@@ -86,7 +81,7 @@ describe('sessions of a person', () => {
     await refused(api, [404, 'not_found'], person, 'DELETE', `/api/users/@me/sessions/${id}`);
   });
 
-  it('DELETE of all ends all others at once with their sockets, and unused login codes', async () => {
+  it('DELETE of all ends all other sessions with their sockets at once, and unused login codes', async () => {
     const others = [await logIn(), await logIn()];
     const { code } = await send<LoginCode>(api, 201, others[0] as Caller, 'POST', '/api/auth/codes');
     const [own, ...sockets] = await Promise.all([person, ...others].map(connect));
@@ -98,7 +93,7 @@ describe('sessions of a person', () => {
     await own?.cut();
   });
 
-  it('PUT password asks for the old one, ends all other sessions, and only the new one logs in', async () => {
+  it('PUT password requires the old password and ends all other sessions; only the new password logs in', async () => {
     const other = await logIn();
     const socket = await connect(other);
     const change = { currentPassword: 'a wrong password', newPassword };
@@ -112,7 +107,7 @@ describe('sessions of a person', () => {
     await logIn(newPassword);
   });
 
-  it('no log-in with the old password outlives a change of it at the same moment', async () => {
+  it('a log-in with the old password at the moment of its change leaves no session', async () => {
     const body = { username: person.username, password };
     const answers = await Promise.all([
       api.call('PUT', '/api/users/@me/password', { as: person.as, body: { currentPassword: password, newPassword } }),
@@ -124,20 +119,20 @@ describe('sessions of a person', () => {
     for (const token of opened) expect(await isAlive({ ...person, as: `Bearer ${token}` })).to.equal(false);
   });
 
-  it('a wrong current password counts as a log-in does', async () => {
-    const strict = await startWhole({ RATE_LIMIT: '50/100' });
+  it('a wrong current password counts as a log-in attempt', async () => {
+    const strict = await startParlance({ RATE_LIMIT: '50/100' });
     try {
       const one = await makePerson(strict);
       const key = `login-pair:127.0.0.1:${one.username}`;
-      const take = () => strict.platform.gate({ bucket: { key, perSecond: 3 / 60, burst: 20 }, versionsOf: [], wantId: false });
-      await Promise.all(Array.from({ length: 20 }, take));
+      const take = () => strict.platform.preflight({ bucket: { key, perSecond: 3 / 60, burst: 20 }, versionsOf: [], needsId: false });
+      await inParallel(20, take);
       await refused(strict, [429, 'rate_limited'], one, 'PUT', '/api/users/@me/password', { currentPassword: 'x', newPassword });
     } finally {
       await strict.close();
     }
   });
 
-  it('50 sockets of a person at most: the oldest is closed', async () => {
+  it('a person has at most 50 sockets: the oldest one is closed', async () => {
     const sockets: Client[] = [];
     while (sockets.length < 50) sockets.push(await connect(person));
     const [oldest] = sockets;
@@ -169,5 +164,6 @@ describe('the name of a device', () => {
     ['<script>alert(1)</script>', 'Unknown device'],
     ['Mozilla/5.0', 'Unknown device'],
   ];
-  for (const [userAgent, name] of names) it(`${userAgent || 'nothing'} is ${name}`, () => expect(deviceNameOf(userAgent)).to.equal(name));
+  for (const [userAgent, name] of names)
+    it(`${userAgent || 'an empty User-Agent'} is ${name}`, () => expect(describeDevice(userAgent)).to.equal(name));
 });

@@ -1,58 +1,38 @@
 import { expect } from 'chai';
-import type { CommandStartedEvent } from 'mongodb';
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import type { Channel } from '../../../lib/contract/channel.ts';
 import type { ReadState } from '../../../lib/contract/read.ts';
 import type { Server, ServerSummary } from '../../../lib/contract/server.ts';
 import type { Sync } from '../../../lib/contract/sync.ts';
 import { newChannel } from '../../../lib/domain/channels/channels.ts';
-import { newMember } from '../../../lib/domain/members/membership.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
+import { newMember as memberDoc } from '../../../lib/domain/members/membership.ts';
+import { type Answer, startMonitoredApi } from '../../harness/api.ts';
 import {
-  type Bot,
-  type Caller,
   join,
+  leave,
   makeBot,
   makeChannel,
   makeMember,
   makePerson,
   makeServer,
-  type Place,
-  refused,
-  send,
+  makeThread,
+  openDm,
+  postMessage,
   setOverwrite,
 } from '../../harness/factories.ts';
-import { testConfig } from '../../harness/stores.ts';
+import { type Caller, refused, send } from '../../harness/requests.ts';
+import { newBot, newMember, useServer } from '../../harness/use.ts';
 
 const path = '/api/users/@me/sync';
 const view = permissionBits['View Channel'];
 
 describe('GET /api/users/@me/sync', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let me: Caller;
-  let bot: Bot;
-  const commands: string[] = [];
-
-  before(async () => {
-    api = await startTestApi({ MONGODB_URL: `${testConfig().MONGODB_URL}&monitorCommands=true` });
-    api.platform.db.servers.db.getClient().on('commandStarted', ({ commandName }: CommandStartedEvent) => commands.push(commandName));
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    me = await makeMember(api, owner, server.id);
-    bot = await makeBot(api, owner, server.id, view);
-  });
-  after(() => api.close());
+  const { api, owner, server, me, bot } = useServer({ me: newMember(), bot: newBot(view) }, { start: startMonitoredApi });
 
   const sync = (as: Caller, after?: string): Promise<Sync> =>
     send(api, 200, as, 'GET', after === undefined ? path : `${path}?after=${after}`);
-  const post = async (channelId: string, content: string, as: Caller = owner): Promise<string> =>
-    (await send<{ id: string }>(api, 201, as, 'POST', `/api/channels/${channelId}/messages`, { content })).id;
-  const startThread = (channelId: string): Promise<Channel> =>
-    send(api, 201, owner, 'POST', `/api/channels/${channelId}/threads`, { name: 'thread' });
+  const post = async (channelId: string, content: string): Promise<string> => (await postMessage(api, owner, channelId, content)).id;
 
-  /** All that the routes answer which the sync stands for. */
+  /** The content of a sync, from the separate routes. */
   const separately = async (as: Caller): Promise<Omit<Sync, 'next'>> => {
     const list = await send<ServerSummary[]>(api, 200, as, 'GET', '/api/servers');
     const servers: Server[] = [];
@@ -61,14 +41,14 @@ describe('GET /api/users/@me/sync', () => {
     return { servers, dms, reads: await send<ReadState[]>(api, 200, as, 'GET', '/api/users/@me/reads') };
   };
 
-  /** Every page, as one. */
+  /** All pages of a sync. */
   const pagesOf = async (as: Caller): Promise<Sync[]> => {
     const pages = [await sync(as)];
     for (let next = pages[0]?.next; typeof next === 'string'; next = pages.at(-1)?.next) pages.push(await sync(as, next));
     return pages;
   };
 
-  /** Puts an account into a new server of the owner with so many channels and threads by direct writes; answers the server's id. */
+  /** Makes a server of the owner and this account with these numbers of channels and threads, by direct writes; returns its id. */
   const makeFilled = async (userId: string, counts: { channels: number; threads?: number }, isBot = false): Promise<string> => {
     const { db, ids } = api.platform;
     const serverId = ids.next();
@@ -87,30 +67,30 @@ describe('GET /api/users/@me/sync', () => {
     }));
     await db.channels.collection.insertMany([...channels, ...threads] as never);
     const members = await Promise.all([
-      newMember(api.platform, serverId, owner.id, false),
-      newMember(api.platform, serverId, userId, isBot),
+      memberDoc(api.platform, serverId, owner.id, false),
+      memberDoc(api.platform, serverId, userId, isBot),
     ]);
     await db.members.collection.insertMany(members.map(({ slot: _slot, ...member }) => member) as never);
     return serverId;
   };
 
-  it('401 without a credential, and nothing for who is nowhere', async () => {
+  it('401 without a credential, 400 for a malformed cursor, and empty lists for a person without servers', async () => {
     await refused(api, [401, 'unauthorized'], null, 'GET', path);
     expect(await sync(await makePerson(api))).to.deep.equal({ servers: [], dms: [], reads: [], next: null });
     await refused(api, [400, 'invalid_request'], me, 'GET', `${path}?after=x`);
   });
 
-  it('is what the separate routes answer: servers, channels, threads, roles, DMs, marks and mentions', async () => {
+  it('equals the responses of the separate routes: servers, channels, threads, roles, DMs, read marks and mentions', async () => {
     const other = await makeServer(api, owner);
     await join(api, owner, other.id, me);
     for (const kind of ['announcement', 'voice', 'category'] as const) await makeChannel(api, owner, other.id, { kind });
-    const [old, active] = [await startThread(other.general), await startThread(other.general)];
+    const [old, active] = [await makeThread(api, owner, other.general), await makeThread(api, owner, other.general)];
     await post(old.id, `to <@${me.id}>`);
     const read = await post(server.general, 'one');
     for (const content of ['@everyone', `<@${me.id}>`]) await post(server.general, content);
     await send(api, 204, me, 'PUT', `/api/channels/${server.general}/read`, { messageId: read });
     await send(api, 204, me, 'PUT', `/api/channels/${old.id}/read`, { messageId: old.id });
-    const dm = await send<{ id: string }>(api, 201, owner, 'POST', '/api/users/@me/channels', { recipientId: me.id });
+    const dm = await openDm(api, owner, me);
     const last = await post(dm.id, 'hello');
     const { next, ...all } = await sync(me);
     expect(next).to.equal(null);
@@ -123,9 +103,9 @@ describe('GET /api/users/@me/sync', () => {
     expect(all.dms[0]).to.include({ id: dm.id, lastMessageId: last });
   });
 
-  it('leaves out what the caller cannot view, with its threads, its marks and its messages; the owner sees it', async () => {
+  it('omits channels that the caller cannot view, with their threads and read marks', async () => {
     const hidden = await makeChannel(api, owner, server.id);
-    const thread = await startThread(hidden.id);
+    const thread = await makeThread(api, owner, hidden.id);
     await post(hidden.id, `<@${me.id}>`);
     await send(api, 204, me, 'PUT', `/api/channels/${thread.id}/read`, { messageId: thread.id });
     const seen = async (as: Caller): Promise<boolean[]> => {
@@ -140,13 +120,13 @@ describe('GET /api/users/@me/sync', () => {
     expect(await seen(me)).to.deep.equal([true, true]);
     expect(await seen(await makePerson(api))).to.deep.equal([false, false]);
     const gone = await makeMember(api, owner, server.id);
-    await send(api, 204, gone, 'DELETE', `/api/users/@me/servers/${server.id}`);
+    await leave(api, gone, server.id);
     expect((await sync(gone)).servers).to.deep.equal([]);
   });
 
   it('a bot gets its servers, its DMs, and the newest message of each channel', async () => {
     const last = await post(server.general, 'for the bot');
-    const dm = await send<{ id: string }>(api, 201, bot, 'POST', '/api/users/@me/channels', { recipientId: me.id });
+    const dm = await openDm(api, bot, me);
     const { servers, dms, reads } = await sync(bot);
     expect(servers).to.deep.equal([await send(api, 200, bot, 'GET', `/api/servers/${server.id}`)]);
     expect(dms).to.deep.equal(await send(api, 200, bot, 'GET', '/api/users/@me/channels'));
@@ -173,7 +153,7 @@ describe('GET /api/users/@me/sync', () => {
       expect(later.headers.get('ETag')).to.not.equal(tag);
     });
 
-    it('HEAD has it too, and other routes and refusals have none', async () => {
+    it('HEAD has the same ETag; errors and other routes have none', async () => {
       const head = await fetch(api.url + path, { method: 'HEAD', headers: { Authorization: me.as } });
       expect(head.headers.get('ETag')).to.equal((await ask(me)).headers.get('ETag'));
       expect((await api.call('GET', path)).headers.get('ETag')).to.equal(null);
@@ -181,14 +161,14 @@ describe('GET /api/users/@me/sync', () => {
     });
   });
 
-  describe('bounds', () => {
-    it('makes the same number of commands for 1 server and for 41 with unread messages and threads', async () => {
+  describe('pages and database commands', () => {
+    it('sends the same database commands for 1 server and for 41 with unread messages and threads', async () => {
       const person = await makePerson(api);
       const countCommands = async (): Promise<string[]> => {
-        await sync(person); // notes the newest message of each channel
-        commands.length = 0;
+        await sync(person); // stores the newest message of each channel
+        api.commands.length = 0;
         await sync(person);
-        return commands.slice();
+        return api.commands.slice();
       };
       const fill = async (): Promise<void> => {
         const serverId = await makeFilled(person.id, { channels: 2, threads: 2 });
@@ -205,22 +185,22 @@ describe('GET /api/users/@me/sync', () => {
       expect(many.length).to.be.at.most(14);
     });
 
-    it('a page ends before the server whose channels are too many, and holds its marks only; DMs are on the first', async () => {
+    it('a page ends before a server with too many channels and has only its own read marks; DMs are on the first page', async () => {
       const person = await makePerson(api);
       await join(api, owner, server.id, person);
-      await send(api, 201, person, 'POST', '/api/users/@me/channels', { recipientId: owner.id });
+      await openDm(api, person, owner);
       const ids = [server.id];
       for (let n = 0; n < 3; n++) ids.push(await makeFilled(person.id, { channels: 400 }));
       const pages = await pagesOf(person);
       expect(pages.map(({ servers }) => servers.map(({ id }) => id))).to.deep.equal([ids.slice(0, 3), ids.slice(3)]);
       expect(pages.map(({ dms }) => dms.length)).to.deep.equal([1, 0]);
       for (const { servers, reads, dms } of pages) {
-        const inThem = servers.flatMap(({ channels }) => channels.map(({ id }) => id));
-        expect(reads.map(({ channelId }) => channelId)).to.have.members([...inThem, ...dms.map(({ id }) => id)]);
+        const channelIds = servers.flatMap(({ channels }) => channels.map(({ id }) => id));
+        expect(reads.map(({ channelId }) => channelId)).to.have.members([...channelIds, ...dms.map(({ id }) => id)]);
       }
     });
 
-    it('a page ends before the server whose threads are too many; one with more than 1,000 has its newest', async () => {
+    it('a page ends before a server with too many threads; a server with more than 1,000 has its newest', async () => {
       const person = await makePerson(api);
       const ids: string[] = [];
       for (const threads of [600, 600, 0, 1_005, 3]) ids.push(await makeFilled(person.id, { channels: 1, threads }));
@@ -231,7 +211,7 @@ describe('GET /api/users/@me/sync', () => {
       expect(servers.map(({ channels }) => channels.length)).to.deep.equal([601, 601, 1, 1_001, 4]);
     });
 
-    it('a bot in more than 100 servers gets them in pages', async () => {
+    it('a bot in more than 100 servers receives them in pages', async () => {
       const busy = await makeBot(api, owner, server.id);
       for (let n = 0; n < 110; n++) await makeFilled(busy.id, { channels: 1 }, true);
       const pages = await pagesOf(busy);

@@ -1,54 +1,48 @@
 import { expect } from 'chai';
 import { newToken } from '../../../lib/domain/accounts/credentials.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { tally } from '../../harness/factories.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type Answer, startTestApi } from '../../harness/api.ts';
+import { bucketOf, inParallel, tally } from '../../harness/requests.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
 
-/** An address of the documentation range that no other test uses. */
+/** Addresses of the documentation range: each test uses its own. */
 const addresses = Array.from({ length: 20 }, (_, at) => `198.51.100.${at + 1}`);
 
 describe('wrong credentials', () => {
-  let api: TestApi;
-  let world: World;
-  before(async () => {
-    // An address without a caller gets 4 at once and one more every 2.5 s.
-    api = await startTestApi({ RATE_LIMIT: '1/10', TRUST_PROXY: '1' });
-    world = await makeWorld(api.platform, { bots: 6, channels: 1 });
-  });
-  after(() => api.close());
+  // An address without a caller may send 4 requests at once and one more every 2.5 s.
+  const api = use(() => startTestApi({ RATE_LIMIT: '1/10', TRUST_PROXY: '1' }));
+  const seeded = make(() => seedServer(api.platform, { bots: 6, channels: 1 }));
 
   const list = (token: string, address: string): Promise<Answer> =>
-    api.call('GET', `/api/channels/${world.channelIds[0]}/messages`, { as: `Bot ${token}`, headers: { 'X-Forwarded-For': address } });
-  const times = (count: number, run: () => Promise<Answer>): Promise<Answer[]> => Promise.all(Array.from({ length: count }, run));
-  const tokenOf = (at: number): string => world.bots[at]?.token as string;
+    api.call('GET', `/api/channels/${seeded.channelIds[0]}/messages`, { as: `Bot ${token}`, headers: { 'X-Forwarded-For': address } });
+  const tokenOf = (at: number): string => seeded.bots[at]?.token as string;
   const wrong = (at: number): string => `${tokenOf(at).split('.')[0]}.${'x'.repeat(43)}`;
-  const bucketOf = ({ headers }: Answer): string | null => headers.get('X-RateLimit-Bucket');
 
   for (const [what, cached, address, at] of [
     ['a token that this process knows', true, addresses[0] as string, 0],
     ['a token that this process has not seen', false, addresses[1] as string, 1],
   ] as const)
-    it(`40 guesses of ${what} spend the address’s bucket, none of the bot’s`, async () => {
+    it(`40 guesses of ${what} are charged to the address’s bucket, not to the bot’s`, async () => {
       if (cached) expect((await list(tokenOf(at), '203.0.113.1')).status).to.equal(200);
-      const guesses = await times(40, () => list(wrong(at), address));
+      const guesses = await inParallel(40, () => list(wrong(at), address));
       expect(new Set(guesses.map(bucketOf))).to.deep.equal(new Set(['address']));
       expect(tally(guesses)[401]).to.be.within(4, 12);
-      const own = await times(cached ? 9 : 10, () => list(tokenOf(at), '203.0.113.1'));
+      const own = await inParallel(cached ? 9 : 10, () => list(tokenOf(at), '203.0.113.1'));
       expect(tally(own)).to.deep.equal({ 200: cached ? 9 : 10 });
     });
 
-  it('a token that was right is served at an address whose bucket is empty, and charged to its account', async () => {
+  it('a token that was right before is accepted at an address whose bucket is empty, and charged to its account', async () => {
     const address = addresses[2] as string;
     await list(tokenOf(2), address);
-    await times(40, () => list(wrong(3), address));
+    await inParallel(40, () => list(wrong(3), address));
     const answer = await list(tokenOf(2), address);
     expect(answer.status).to.equal(200);
     expect(bucketOf(answer)).to.equal('caller');
   });
 
-  it('guesses from an address whose bucket is empty cause no more reads of the database', async () => {
+  it('guesses from an address whose bucket is empty do not read the database', async () => {
     const address = addresses[3] as string;
-    await times(40, () => list(wrong(4), address));
+    await inParallel(40, () => list(wrong(4), address));
     const { tokens } = api.platform.db;
     const read = tokens.findOne.bind(tokens);
     let reads = 0;
@@ -57,20 +51,20 @@ describe('wrong credentials', () => {
       return read(...given);
     }) as typeof tokens.findOne;
     try {
-      expect(tally(await times(20, () => list(wrong(4), address)))).to.deep.equal({ 429: 20 });
+      expect(tally(await inParallel(20, () => list(wrong(4), address)))).to.deep.equal({ 429: 20 });
       expect(reads).to.equal(0);
     } finally {
       tokens.findOne = read;
     }
   });
 
-  it('a token that was reset elsewhere is taken although another is cached, and the old one is refused', async () => {
-    const { id, token: old } = world.bots[5] as World['bots'][number];
+  it('a token that another process has reset is accepted although the old one is cached, and the old one is refused', async () => {
+    const { id, token: old } = seeded.bots[5] as SeededServer['bots'][number];
     const address = addresses[4] as string;
     expect((await list(old, address)).status).to.equal(200);
     const tokenId = old.split('.')[0] as string;
     const fresh = newToken(tokenId);
-    await api.platform.versions.changing({ accounts: [id], credentials: true }, () =>
+    await api.platform.accessVersions.runChange({ accounts: [id], credentials: true }, () =>
       api.platform.db.tokens.updateOne({ _id: tokenId }, { $set: { hash: fresh.hash } }),
     );
     expect((await list(fresh.token, address)).status).to.equal(200);

@@ -1,45 +1,17 @@
 import { expect } from 'chai';
 import type { DirectoryApp, DirectoryPage } from '../../../lib/contract/discovery.ts';
 import { grantTag, verifyBot } from '../../../lib/domain/servers/grants.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  authorize,
-  type Bot,
-  type Caller,
-  makeApplication,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-} from '../../harness/factories.ts';
+import { makeApplication, makePerson } from '../../harness/factories.ts';
+import { refused, send } from '../../harness/requests.ts';
+import { testPages } from '../community/community-fixture.ts';
+import { useAppDirectory } from './directory-fixture.ts';
 
 describe('GET /api/discovery/apps', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let servers: Place[];
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    await api.platform.db.applications.updateMany({}, { $set: { inDirectory: false } });
-    owner = await makePerson(api);
-    servers = [await makeServer(api, owner), await makeServer(api, owner), await makeServer(api, owner)];
-  });
-
-  const patch = (bot: Bot, body: object) => send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, body);
-  /** A listed application whose bot is in so many servers. */
-  const list = async (name: string, many = 0, about: object = {}): Promise<Bot> => {
-    const bot = await makeApplication(api, owner, name);
-    await patch(bot, { public: true, inDirectory: true, ...about });
-    for (const { id } of servers.slice(0, many)) await authorize(api, owner, bot, id);
-    return bot;
-  };
+  const { api, owner, patch, list } = useAppDirectory();
   const page = (query = '', as = owner): Promise<DirectoryPage> => send(api, 200, as, 'GET', `/api/discovery/apps${query}`);
   const names = async (query = ''): Promise<string[]> => (await page(query)).items.map((one) => one.name);
 
-  it('200 with all fields of the item, for people and bots', async () => {
+  it('200 with all fields of an item, for people and bots', async () => {
     const bot = await list('Helper', 1, { description: 'Helps' });
     const item: DirectoryApp = {
       id: bot.applicationId,
@@ -56,7 +28,7 @@ describe('GET /api/discovery/apps', () => {
     expect((await page()).items[0]?.bot.tag).to.equal('verified_bot');
   });
 
-  it('only what its owner lists and whose bot is public', async () => {
+  it('lists only public applications that their owner has listed', async () => {
     const [shown, unlisted, hidden] = [await list('shown'), await list('unlisted'), await list('hidden')];
     await makeApplication(api, owner, 'private');
     await makeApplication(api, owner, 'public', true);
@@ -64,19 +36,19 @@ describe('GET /api/discovery/apps', () => {
     await patch(hidden, { public: false });
     expect(await names()).to.deep.equal(['shown']);
     await patch(hidden, { public: true });
-    expect(await names(), 'public again stays unlisted').to.deep.equal(['shown']);
+    expect(await names(), 'public again but not listed').to.deep.equal(['shown']);
     await send(api, 204, owner, 'DELETE', `/api/applications/${shown.applicationId}`);
     expect(await names()).to.deep.equal([]);
   });
 
-  it('verified bots first, then by number of servers, then the oldest', async () => {
+  it('sorts verified bots first, then by number of servers, then by age', async () => {
     const bots = { a: await list('a'), b: await list('b', 2), c: await list('c'), d: await list('d', 3), e: await list('e', 1) };
     expect(await names()).to.deep.equal(['d', 'b', 'e', 'a', 'c']);
     await verifyBot(api.platform, bots.c.applicationId);
     await verifyBot(api.platform, bots.b.applicationId);
     expect(await names()).to.deep.equal(['b', 'c', 'd', 'e', 'a']);
     await grantTag(api.platform, bots.b.id, 'official');
-    expect(await names(), 'another tag took the place of verified').to.deep.equal(['c', 'd', 'b', 'e', 'a']);
+    expect(await names(), 'another tag has replaced that of a verified bot').to.deep.equal(['c', 'd', 'b', 'e', 'a']);
     await verifyBot(api.platform, bots.c.applicationId, { undo: true });
     expect(await names()).to.deep.equal(['d', 'b', 'e', 'a', 'c']);
   });
@@ -90,7 +62,7 @@ describe('GET /api/discovery/apps', () => {
       ['$name', '$NAME'],
     ];
     for (const [text, q] of found)
-      it(`${JSON.stringify(q)} finds ${JSON.stringify(text)} in the name, which is the bot’s username, and in the description`, async () => {
+      it(`${JSON.stringify(q)} finds ${JSON.stringify(text)} in the name and in the description`, async () => {
         await list(`1 ${text}`);
         await list('2', 0, { description: `it is ${text} here` });
         await list('3', 0, { description: 'axb' });
@@ -103,7 +75,7 @@ describe('GET /api/discovery/apps', () => {
         expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([]);
       });
 
-    it('follows a new name and description at once; a blank one asks for nothing', async () => {
+    it('finds a new name and description at once; a blank q finds all', async () => {
       const bot = await list('Éclair', 0, { description: 'Über' });
       await patch(bot, { name: 'Ñandú' });
       await patch(bot, { description: 'Çava' });
@@ -122,7 +94,7 @@ describe('GET /api/discovery/apps', () => {
       const { db, ids } = api.platform;
       const now = new Date();
       const rows = Array.from({ length: 1_010 }, (_, at) => ({ _id: ids.next(), name: `n${at}`, at }));
-      const face = {
+      const account = {
         displayName: 'n',
         avatarUrl: null,
         tag: null,
@@ -132,7 +104,7 @@ describe('GET /api/discovery/apps', () => {
         createdAt: now,
       };
       await db.accounts.collection.insertMany(
-        rows.map(({ _id, name }) => ({ _id, kind: 'bot', username: name, applicationId: _id, ...face })) as never,
+        rows.map(({ _id, name }) => ({ _id, kind: 'bot', username: name, applicationId: _id, ...account })) as never,
       );
       const rest = { iconUrl: null, description: '', public: true, inDirectory: true, interactionsEndpointUrl: null, signingSecret: 'x' };
       await db.applications.collection.insertMany(
@@ -144,25 +116,18 @@ describe('GET /api/discovery/apps', () => {
     });
     beforeEach(() => api.platform.db.applications.updateMany({ signingSecret: 'x' }, { $set: { inDirectory: true } }));
 
-    const expected: [query: string, first: number, many: number, hasMore: boolean][] = [
+    testPages(page, [
       ['', 0, 24, true],
       ['?limit=48&offset=24', 24, 48, true],
       ['?offset=959', 959, 24, true],
       ['?offset=960&limit=48', 960, 48, false],
       ['?offset=5000', 960, 24, false],
       ['?q=n100&offset=10&limit=24', 1_009, 1, false],
-    ];
-    for (const [query, first, many, hasMore] of expected)
-      it(`${query || 'none'}: ${many} from ${first} on, ${hasMore ? 'and' : 'no'} more`, async () => {
-        const { items, hasMore: more } = await page(query);
-        expect(items.map((one) => one.name)).to.deep.equal(Array.from({ length: many }, (_, at) => `n${first + at}`));
-        expect(more).to.equal(hasMore);
-      });
+    ]);
 
     for (const query of ['limit=0', 'limit=49', 'limit=x', 'offset=-1', 'q=a&q=b'])
-      it(`400 for ${query}`, () =>
-        refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/apps?${query}`).then(() => undefined));
+      it(`400 for ${query}`, () => refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/apps?${query}`));
   });
 
-  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/apps').then(() => undefined));
+  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/apps'));
 });

@@ -1,23 +1,16 @@
 import { expect } from 'chai';
 import type { Application } from '../../../lib/contract/application.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { type Bot, type Caller, makeApplication, makePerson, refused, send } from '../../harness/factories.ts';
-import { meet } from '../../harness/meet.ts';
+import type { Answer } from '../../harness/api.ts';
+import { beforeNextQuery } from '../../harness/intercept.ts';
+import { refused, send } from '../../harness/requests.ts';
+import { newApplication, useServer } from '../../harness/use.ts';
 
-/** Where an application may stand: private, public, and listed. */
+/** The states of an application as the values of `public` and `inDirectory`. */
 const states = { private: [false, false], public: [true, false], listed: [true, true] } as const;
 type State = keyof typeof states;
 
 describe('PATCH /api/applications/{id}: public and inDirectory', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let bot: Bot;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    bot = await makeApplication(api, owner);
-  });
-  after(() => api.close());
+  const { api, owner, bot } = useServer({ bot: newApplication() });
 
   const path = (): string => `/api/applications/${bot.applicationId}`;
   const patch = (body: object): Promise<Answer<Application>> => api.call('PATCH', path(), { as: owner.as, body });
@@ -58,7 +51,7 @@ describe('PATCH /api/applications/{id}: public and inDirectory', () => {
     ['listed', { public: false, inDirectory: false }, 'private'],
   ];
   for (const [from, body, to] of rows)
-    it(`${from}, ${JSON.stringify(body)}: ${to}`, async () => {
+    it(`${from} application, PATCH ${JSON.stringify(body)}: ${to === 'not_public' ? '400 not_public' : to}`, async () => {
       await begin(from);
       if (to === 'not_public') {
         await refused(api, [400, 'not_public'], owner, 'PATCH', path(), { ...body, name: 'never', description: 'never' });
@@ -75,15 +68,15 @@ describe('PATCH /api/applications/{id}: public and inDirectory', () => {
       expect(await now()).to.equal(to);
     });
 
-  it('made private and public again it stays unlisted', async () => {
+  it('a listed application that becomes private and public again is not listed', async () => {
     await begin('listed');
     await patch({ public: false });
     await patch({ public: true });
     expect(await now()).to.equal('public');
   });
 
-  // What another request does comes just before the write, after all that was read.
-  const met: readonly [from: State, first: object, between: object, status: number, to: State][] = [
+  // The second request runs just before the first one writes, after its reads.
+  const races: readonly [from: State, first: object, between: object, status: number, to: State][] = [
     ['public', { inDirectory: true }, { public: false }, 400, 'private'],
     ['listed', { inDirectory: true }, { public: false }, 400, 'private'],
     ['public', { public: false }, { inDirectory: true }, 200, 'private'],
@@ -91,17 +84,17 @@ describe('PATCH /api/applications/{id}: public and inDirectory', () => {
     ['public', { public: true, inDirectory: true }, { public: false }, 200, 'listed'],
     ['private', { inDirectory: false }, { public: true, inDirectory: true }, 200, 'public'],
   ];
-  for (const [from, first, between, status, to] of met)
-    it(`${from}, ${JSON.stringify(first)} that meets ${JSON.stringify(between)}: ${status}, ${to}`, async () => {
+  for (const [from, first, between, status, to] of races)
+    it(`${from} application, PATCH ${JSON.stringify(between)} during PATCH ${JSON.stringify(first)}: ${status}, ${to}`, async () => {
       await begin(from);
-      meet(api.platform.db.applications, 'findOneAndUpdate', async () => expect((await patch(between)).status).to.equal(200));
+      beforeNextQuery(api.platform.db.applications, 'findOneAndUpdate', async () => expect((await patch(between)).status).to.equal(200));
       const answer = await patch(first);
       expect(answer.status).to.equal(status);
       if (status === 400) expect(answer.body).to.have.property('code', 'not_public');
       expect(await now()).to.equal(to);
     });
 
-  it('never listed and private, whatever runs at once', async () => {
+  it('is never listed and private after concurrent changes', async () => {
     const bodies = [
       { public: true },
       { public: false },

@@ -2,28 +2,29 @@ import { expect } from 'chai';
 import type { Application, NewApplication } from '../../../lib/contract/application.ts';
 import type { Role } from '../../../lib/contract/server.ts';
 import type { Me } from '../../../lib/contract/user.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { around } from '../../harness/around.ts';
-import { type Bot, type Caller, makeApplication, makeBot, makePerson, makeServer, refused, send } from '../../harness/factories.ts';
+import { makeApplication } from '../../harness/factories.ts';
+import { interceptNext } from '../../harness/intercept.ts';
+import { inParallel, refused, send } from '../../harness/requests.ts';
+import { newApplication, newBot, newPerson, useServer } from '../../harness/use.ts';
 
 const emoji = '\u{1f9ea}';
 const name = (value: unknown): { name: unknown } => ({ name: value });
 const description = (value: unknown): { name: string; description: unknown } => ({ name: 'x', description: value });
 
-/** What is taken, and how it is kept. */
-const taken: readonly [what: string, body: object, kept: object][] = [
+/** Accepted bodies, and the fields that are stored for them. */
+const accepted: readonly [what: string, body: object, stored: object][] = [
   ['a name of 32 characters', name('x'.repeat(32)), name('x'.repeat(32))],
   ['a name of 32 emoji', name(emoji.repeat(32)), name(emoji.repeat(32))],
   ['a name of one character', name('x'), name('x')],
-  ['a name with space around it', name(' \t Herald \u00a0'), name('Herald')],
-  ['a name with space within', name('Town  Crier'), name('Town  Crier')],
-  ['a name that looks like an operator', name('$where'), name('$where')],
-  ['a name with half a character', name('x\ud83e'), name('x\ufffd')],
+  ['a name with surrounding white space', name(' \t Herald \u00a0'), name('Herald')],
+  ['a name with several spaces inside', name('Town  Crier'), name('Town  Crier')],
+  ['a name that looks like a database operator', name('$where'), name('$where')],
+  ['a name with half a surrogate pair', name('x\ud83e'), name('x\ufffd')],
   ['a description of 300 characters', description('x'.repeat(300)), description('x'.repeat(300))],
   ['a description of 300 emoji', description(emoji.repeat(300)), description(emoji.repeat(300))],
   ['a description of several lines', description('one\ntwo\r\nthree'), description('one\ntwo\r\nthree')],
   ['an empty description', description(''), description('')],
-  ['a description with half a character', description('\udd2ax'), description('\ufffdx')],
+  ['a description with half a surrogate pair', description('\udd2ax'), description('\ufffdx')],
 ];
 
 const refusedBodies: readonly [what: string, body: object, path: string][] = [
@@ -37,39 +38,31 @@ const refusedBodies: readonly [what: string, body: object, path: string][] = [
     '/name',
   ]),
   ['a name that ends in a line break', name('a\n'), '/name'],
-  ['null for a name', name(null), '/name'],
-  ['a number for a name', name(7), '/name'],
-  ['a list for a name', name(['x']), '/name'],
-  ['an object for a name', name({ $gt: '' }), '/name'],
+  ['a null name', name(null), '/name'],
+  ['a numeric name', name(7), '/name'],
+  ['a list as the name', name(['x']), '/name'],
+  ['an object as the name', name({ $gt: '' }), '/name'],
   ['a description of 301 characters', description('x'.repeat(301)), '/description'],
   ['a description of 301 emoji', description(emoji.repeat(301)), '/description'],
-  ['null for a description', description(null), '/description'],
-  ['a number for a description', description(7), '/description'],
+  ['a null description', description(null), '/description'],
+  ['a numeric description', description(7), '/description'],
 ];
 
-describe('applications: their fields', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let bot: Bot;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    bot = await makeApplication(api, owner);
-  });
-  after(() => api.close());
+describe('fields of applications', () => {
+  const { api, owner, server, bot, renamed, other } = useServer({ bot: newApplication(), renamed: newBot(), other: newPerson() });
 
   const path = (): string => `/api/applications/${bot.applicationId}`;
   const patch = (body: unknown): Promise<Application> => send(api, 200, owner, 'PATCH', path(), body);
   const read = (): Promise<Application> => send(api, 200, owner, 'GET', path());
 
-  for (const [what, body, kept] of taken)
-    it(`takes ${what}`, async () => {
+  for (const [what, body, stored] of accepted)
+    it(`accepts ${what}`, async () => {
       const made = await send<NewApplication>(api, 201, owner, 'POST', '/api/applications', body);
-      expect(made).to.deep.include(kept);
+      expect(made).to.deep.include(stored);
       const { token: _shownOnce, ...rest } = made;
       expect(await send(api, 200, owner, 'GET', `/api/applications/${made.id}`)).to.deep.equal(rest);
       await send(api, 204, owner, 'DELETE', `/api/applications/${made.id}`);
-      expect(await patch(body)).to.deep.include(kept);
+      expect(await patch(body)).to.deep.include(stored);
     });
 
   for (const [what, body, where] of refusedBodies)
@@ -87,21 +80,22 @@ describe('applications: their fields', () => {
       expect(await api.platform.db.applications.countDocuments({})).to.equal(made);
     });
 
-  for (const body of [
+  const badFlags = [
     { public: null },
     { public: 1 },
     { public: 'true' },
     { inDirectory: null },
     { inDirectory: 0 },
     { inDirectory: 'false' },
-  ])
-    it(`PATCH: 400 invalid_request for ${JSON.stringify(body)}, and nothing else of it is saved`, async () => {
+  ];
+  for (const body of badFlags)
+    it(`PATCH: 400 invalid_request for ${JSON.stringify(body)}, and no other field is saved`, async () => {
       const before = await read();
       await refused(api, [400, 'invalid_request'], owner, 'PATCH', path(), { ...body, name: 'other', description: 'other' });
       expect(await read()).to.deep.equal(before);
     });
 
-  it('what is no field of a body is ignored: nobody gives themselves another owner, bot, secret or mark', async () => {
+  it('ignores fields that a caller may not set, such as the owner, the bot and the signing secret', async () => {
     const foreign = {
       id: '1',
       _id: '1',
@@ -130,46 +124,43 @@ describe('applications: their fields', () => {
     expect([ownerId, signingSecret.length > 60]).to.deep.equal([owner.id, true]);
   });
 
-  it('PATCH {} and a PATCH repeated change nothing; what is left out stays', async () => {
+  it('PATCH {} and a repeated PATCH change nothing; omitted fields keep their values', async () => {
     const first = await patch({ name: 'Same', description: 'same', public: true });
     expect(await patch({})).to.deep.equal(first);
     expect(await patch({ name: 'Same', description: 'same', public: true })).to.deep.equal(first);
     expect(await patch({ description: 'new' })).to.deep.equal({ ...first, description: 'new' });
   });
 
-  it('GET and POST /api/applications: 403 bots_not_allowed, 401; the list holds the caller’s own only', async () => {
-    const other = await makePerson(api);
-    const theirs = await makeApplication(api, other);
+  it('GET and POST /api/applications: 403 bots_not_allowed for a bot, 401 without a credential; the list has only the caller’s own', async () => {
+    const application = await makeApplication(api, other);
     for (const [method, body] of [['GET'], ['POST', { name: 'x' }]] as const) {
       await refused(api, [403, 'bots_not_allowed'], bot, method, '/api/applications', body);
       await refused(api, [401, 'unauthorized'], null, method, '/api/applications', body);
     }
     const list = await send<Application[]>(api, 200, other, 'GET', '/api/applications');
-    expect(list).to.deep.equal([await send(api, 200, other, 'GET', `/api/applications/${theirs.applicationId}`)]);
+    expect(list).to.deep.equal([await send(api, 200, other, 'GET', `/api/applications/${application.applicationId}`)]);
     expect(list[0]).to.not.have.property('token');
   });
 
-  it('renamed twice at once, by turns that cross: application, bot and own role have one name', async () => {
-    const place = await makeServer(api, owner);
-    const crossed = await makeBot(api, owner, place.id);
-    const to = `/api/applications/${crossed.applicationId}`;
+  it('two concurrent renames leave the same name for the application, its bot and the bot’s role', async () => {
+    const to = `/api/applications/${renamed.applicationId}`;
     const rename = (next: string): Promise<Application> => send(api, 200, owner, 'PATCH', to, { name: next });
     const names = async (): Promise<(string | undefined)[]> => {
-      const roles = await send<Role[]>(api, 200, owner, 'GET', `/api/servers/${place.id}/roles`);
+      const roles = await send<Role[]>(api, 200, owner, 'GET', `/api/servers/${server.id}/roles`);
       const { name: its, bot: shown } = await send<Application>(api, 200, owner, 'GET', to);
-      const me = await send<Me>(api, 200, crossed, 'GET', '/api/auth/me');
-      return [its, shown.username, shown.displayName, me.username, roles.find(({ id }) => id === crossed.roleId)?.name];
+      const me = await send<Me>(api, 200, renamed, 'GET', '/api/auth/me');
+      return [its, shown.username, shown.displayName, me.username, roles.find(({ id }) => id === renamed.roleId)?.name];
     };
     for (const [at, collection] of [api.platform.db.accounts.collection, api.platform.db.servers.collection].entries()) {
       const method = at === 0 ? 'updateOne' : 'updateMany';
-      around(collection, method, async (real) => {
+      interceptNext(collection, method, async (real) => {
         await rename(`second ${at}`);
         return real();
       });
       await rename(`first ${at}`);
       expect(await names()).to.deep.equal(Array.from({ length: 5 }, () => `second ${at}`));
     }
-    await Promise.all(Array.from({ length: 8 }, (_, at) => rename(`turn ${at}`)));
+    await inParallel(8, (at) => rename(`parallel ${at}`));
     expect(new Set(await names()).size).to.equal(1);
   });
 });

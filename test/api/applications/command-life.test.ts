@@ -1,99 +1,87 @@
 import { expect } from 'chai';
-import type { Command, PickerCommand } from '../../../lib/contract/command.ts';
-import type { DmChannel } from '../../../lib/contract/dm.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { authorize, type Bot, type Caller, makeBot, makePerson, makeServer, type Place, refused, send } from '../../harness/factories.ts';
+import type { Command } from '../../../lib/contract/command.ts';
+import { authorize, leave, openDm, type Place } from '../../harness/factories.ts';
+import { refused, send } from '../../harness/requests.ts';
+import { make, newBot, newServer, useServer } from '../../harness/use.ts';
+import { commandsPath, pickCommands, putCommands, slash } from './commands-fixture.ts';
 
-describe('commands of a bot that goes', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let home: Place;
-  let away: Place;
-  let bot: Bot;
-  let made: { all: string; local: string; away: string };
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-  });
-  beforeEach(async () => {
-    home = await makeServer(api, owner);
-    away = await makeServer(api, owner);
-    bot = await makeBot(api, owner, home.id);
-    await authorize(api, owner, bot, away.id);
-    made = { all: await put('all'), local: await put('local', home), away: await put('away', away) };
-  });
-  after(() => api.close());
+describe('commands of a bot that leaves or is deleted', () => {
+  const { api, owner, server, bot, other } = useServer({ bot: newBot(), other: newServer() }, { each: true });
+  /** The ids of the bot's commands: a global one, and one for each server. */
+  const made = make(
+    async () => {
+      await authorize(api, owner, bot, other.id);
+      return { global: await put('global'), local: await put('local', server), other: await put('other', other) };
+    },
+    { each: true },
+  );
 
-  const scope = (place?: Place): string => `/api/applications/${bot.applicationId}${place ? `/servers/${place.id}` : ''}/commands`;
-  const put = async (name: string, place?: Place): Promise<string> =>
-    String((await send<Command[]>(api, 200, bot, 'PUT', scope(place), [{ name, description: 'x' }]))[0]?.id);
-  const picked = async (channelId: string): Promise<string[]> =>
-    (await send<PickerCommand[]>(api, 200, owner, 'GET', `/api/channels/${channelId}/commands`)).map(({ id }) => id);
-  const unusable = (id: string, channelId = home.general) =>
+  const path = (scope?: Place): string => commandsPath(bot, scope);
+  const put = async (name: string, scope?: Place): Promise<string> => String((await putCommands(api, bot, [slash(name)], scope))[0]?.id);
+  const picked = async (id: string): Promise<string[]> => (await pickCommands(api, owner, { id })).map((one) => one.id);
+  const refusedInvoke = (id: string, channelId = server.general) =>
     refused(api, [404, 'not_found'], owner, 'POST', `/api/channels/${channelId}/commands/${id}/invoke`, {});
-  const open = () => send<DmChannel>(api, 201, owner, 'POST', '/api/users/@me/channels', { recipientId: bot.id });
 
   const ways: [how: string, act: () => Promise<unknown>][] = [
-    ['is kicked', () => send(api, 204, owner, 'DELETE', `/api/servers/${home.id}/members/${bot.id}`)],
-    ['leaves', () => send(api, 204, bot, 'DELETE', `/api/users/@me/servers/${home.id}`)],
+    ['is kicked', () => send(api, 204, owner, 'DELETE', `/api/servers/${server.id}/members/${bot.id}`)],
+    ['leaves', () => leave(api, bot, server.id)],
   ];
   for (const [how, act] of ways)
-    it(`${how}: none of its commands shows or can be used there with the answer; elsewhere they stand`, async () => {
-      expect(await picked(home.general)).to.have.members([made.all, made.local]);
+    it(`a bot that ${how} has no commands in that server at once; those in its other servers stay`, async () => {
+      expect(await picked(server.general)).to.have.members([made.global, made.local]);
       await act();
-      expect(await picked(home.general)).to.deep.equal([]);
-      for (const id of [made.all, made.local]) await unusable(id);
-      expect(await picked(away.general)).to.have.members([made.all, made.away]);
-      await refused(api, [404, 'not_found'], bot, 'PUT', scope(home), []);
-      await refused(api, [404, 'not_found'], owner, 'GET', scope(home));
-      expect(await send<Command[]>(api, 200, bot, 'GET', scope())).to.have.length(1);
+      expect(await picked(server.general)).to.deep.equal([]);
+      for (const id of [made.global, made.local]) await refusedInvoke(id);
+      expect(await picked(other.general)).to.have.members([made.global, made.other]);
+      await refused(api, [404, 'not_found'], bot, 'PUT', path(server), []);
+      await refused(api, [404, 'not_found'], owner, 'GET', path(server));
+      expect(await send<Command[]>(api, 200, bot, 'GET', path())).to.have.length(1);
     });
 
-  it('added again, the list of the server holds again with its ids, unless it was deleted by id meanwhile', async () => {
-    const second = await put('local', home);
-    const leave = () => send(api, 204, bot, 'DELETE', `/api/users/@me/servers/${home.id}`);
+  it('a bot that is added again has its commands for the server with their ids, without those deleted meanwhile', async () => {
+    const second = await put('local', server);
     expect(second).to.equal(made.local);
-    await leave();
-    await authorize(api, owner, bot, home.id);
-    expect(await picked(home.general)).to.have.members([made.all, made.local]);
-    expect(await put('local', home)).to.equal(made.local);
-    await leave();
-    await send(api, 204, owner, 'DELETE', `${scope()}/${made.local}`);
-    await authorize(api, owner, bot, home.id);
-    expect(await picked(home.general)).to.deep.equal([made.all]);
-    expect(await put('local', home)).to.not.equal(made.local);
+    await leave(api, bot, server.id);
+    await authorize(api, owner, bot, server.id);
+    expect(await picked(server.general)).to.have.members([made.global, made.local]);
+    expect(await put('local', server)).to.equal(made.local);
+    await leave(api, bot, server.id);
+    await send(api, 204, owner, 'DELETE', `${path()}/${made.local}`);
+    await authorize(api, owner, bot, server.id);
+    expect(await picked(server.general)).to.deep.equal([made.global]);
+    expect(await put('local', server)).to.not.equal(made.local);
   });
 
-  it('a DM keeps those of everywhere when the last shared server is gone, but they cannot be used', async () => {
-    const dm = await open();
-    for (const place of [home, away]) await send(api, 204, bot, 'DELETE', `/api/users/@me/servers/${place.id}`);
-    expect(await picked(dm.id)).to.deep.equal([made.all]);
-    await refused(api, [403, 'no_shared_server'], owner, 'POST', `/api/channels/${dm.id}/commands/${made.all}/invoke`, {});
+  it('a DM lists the global commands without a shared server, but they cannot be used', async () => {
+    const dm = await openDm(api, owner, bot);
+    for (const { id } of [server, other]) await leave(api, bot, id);
+    expect(await picked(dm.id)).to.deep.equal([made.global]);
+    await refused(api, [403, 'no_shared_server'], owner, 'POST', `/api/channels/${dm.id}/commands/${made.global}/invoke`, {});
   });
 
-  it('its application is deleted: nothing of it shows anywhere', async () => {
-    const dm = await open();
+  it('the commands of a deleted application are gone everywhere', async () => {
+    const dm = await openDm(api, owner, bot);
     await send(api, 204, owner, 'DELETE', `/api/applications/${bot.applicationId}`);
-    for (const channelId of [home.general, away.general, dm.id]) expect(await picked(channelId)).to.deep.equal([]);
-    for (const id of Object.values(made)) await unusable(id);
-    for (const path of [scope(), scope(home)]) {
-      await refused(api, [404, 'not_found'], owner, 'GET', path);
-      await refused(api, [401, 'unauthorized'], bot, 'PUT', path, []);
+    for (const channelId of [server.general, other.general, dm.id]) expect(await picked(channelId)).to.deep.equal([]);
+    for (const id of Object.values(made)) await refusedInvoke(id);
+    for (const gone of [path(), path(server)]) {
+      await refused(api, [404, 'not_found'], owner, 'GET', gone);
+      await refused(api, [401, 'unauthorized'], bot, 'PUT', gone, []);
     }
   });
 
-  it('its server is deleted: the scope is gone for bot and owner, the others stand', async () => {
-    await send(api, 204, owner, 'DELETE', `/api/servers/${home.id}`);
-    for (const as of [bot, owner]) await refused(api, [404, 'not_found'], as, 'GET', scope(home));
-    await refused(api, [404, 'not_found'], owner, 'GET', `/api/channels/${home.general}/commands`);
-    expect(await picked(away.general)).to.have.members([made.all, made.away]);
+  it('the commands for a deleted server are gone for bot and owner; the others stay', async () => {
+    await send(api, 204, owner, 'DELETE', `/api/servers/${server.id}`);
+    for (const as of [bot, owner]) await refused(api, [404, 'not_found'], as, 'GET', path(server));
+    await refused(api, [404, 'not_found'], owner, 'GET', `/api/channels/${server.general}/commands`);
+    expect(await picked(other.general)).to.have.members([made.global, made.other]);
   });
 
-  it('a new token changes nothing of its commands', async () => {
+  it('a new token of the bot leaves its commands as they are', async () => {
     const { token } = await send<{ token: string }>(api, 200, owner, 'POST', `/api/applications/${bot.applicationId}/token`);
-    await refused(api, [401, 'unauthorized'], bot, 'PUT', scope(), []);
-    bot = { ...bot, token, as: `Bot ${token}` };
-    expect(await put('all')).to.equal(made.all);
-    expect(await picked(home.general)).to.have.members([made.all, made.local]);
+    await refused(api, [401, 'unauthorized'], bot, 'PUT', path(), []);
+    Object.assign(bot, { token, as: `Bot ${token}` });
+    expect(await put('global')).to.equal(made.global);
+    expect(await picked(server.general)).to.have.members([made.global, made.local]);
   });
 });

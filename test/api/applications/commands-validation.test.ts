@@ -1,34 +1,23 @@
 import { expect } from 'chai';
 import type { Command } from '../../../lib/contract/command.ts';
-import { type Scene, startScene } from '../../harness/scene.ts';
+import { prefix, slash, useCommands } from './commands-fixture.ts';
 
 const optionTypes = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'];
 
-type Refused = { code: string; errors: { path: string; message: string }[] };
-
-describe('commands: what is refused and what is taken', () => {
-  let scene: Scene;
+describe('commands: accepted and refused lists', () => {
+  const { fixture, globalPath, serverPath, put, get } = useCommands();
   let old: Command[];
   before(async () => {
-    scene = await startScene();
     old = (await put([slash('old')])).body;
   });
-  after(() => scene.close());
-
-  const here = (): string => `/api/applications/${scene.bot.applicationId}/servers/${scene.world.serverId}/commands`;
-  const path = (): string => `/api/applications/${scene.bot.applicationId}/commands`;
-  const slash = (name: unknown, more: object = {}) => ({ name, description: 'x', ...more });
-  const prefix = (name: unknown, more: object = {}) => ({ name, kind: 'prefix', prefix: '!', ...more });
   const options = (...list: unknown[]) => [slash('a', { options: list })];
-  const put = <T = Command[]>(body: unknown, at = path()) => scene.api.call<T>('PUT', at, { as: scene.asBot, body });
-  const get = () => scene.api.call<Command[]>('GET', path(), { as: scene.asBot });
 
   type Row = [about: string, body: unknown, ...paths: string[]];
   const emoji = (count: number): string => '😀'.repeat(count);
   const refuses = (rows: readonly Row[]): void => {
     for (const [about, body, ...paths] of rows)
-      it(`400 invalid_request, and the old list stays: ${about}`, async () => {
-        const answer = await put<Refused>(body);
+      it(`400 invalid_request, and the list stays as it was: ${about}`, async () => {
+        const answer = await put<{ code: string; errors: { path: string; message: string }[] }>(body);
         expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid_request']);
         expect(answer.body.errors.map((error) => error.path)).to.deep.equal(paths);
         for (const { message } of answer.body.errors) expect(message).to.not.equal('');
@@ -38,7 +27,7 @@ describe('commands: what is refused and what is taken', () => {
   const takes = (rows: readonly [about: string, body: unknown][]): void => {
     for (const [about, body] of rows)
       it(`200: ${about}`, async () => {
-        const answer = await put(body, here());
+        const answer = await put(body, serverPath());
         expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
       });
   };
@@ -54,9 +43,9 @@ describe('commands: what is refused and what is taken', () => {
       ['two slash commands of one name', [slash('a'), prefix('a'), slash('a')], '/2/name'],
       ['two slash commands of one name, one with its kind left out', [slash('a', { kind: 'slash' }), slash('a')], '/1/name'],
       ['two prefix commands of one name', [prefix('a'), prefix('a', { prefix: '?' })], '/1/name'],
-      ['two prefix names that are one when stored', [prefix('\ud800'), prefix('\udc00')], '/1/name'],
+      ['two prefix names that are equal when stored', [prefix('\ud800'), prefix('\udc00')], '/1/name'],
       [
-        'several faults are told together',
+        'several errors at once',
         [slash('A', { prefix: '!' }), prefix('b', { options: [] }), slash('c', { options: [slash('x'), slash('x', { required: true })] })],
         '/0/name',
         '/0/prefix',
@@ -96,7 +85,7 @@ describe('commands: what is refused and what is taken', () => {
       ['32 characters', [slash('a'.repeat(32))]],
       ['32 emoji of a prefix command', [prefix(emoji(32))]],
       [
-        'names of an object’s own',
+        'names of object properties',
         [slash('constructor'), slash('__proto__'), slash('tostring'), prefix('__proto__'), prefix('hasOwnProperty')],
       ],
     ]);
@@ -115,12 +104,12 @@ describe('commands: what is refused and what is taken', () => {
     ]);
     takes([
       ['100 emoji', [slash('a', { description: emoji(100) }), prefix('b', { description: emoji(100) })]],
-      ['none, or an empty one, on a prefix command', [prefix('a'), prefix('b', { description: '' })]],
+      ['left out or empty on a prefix command', [prefix('a'), prefix('b', { description: '' })]],
     ]);
-    it('line breaks and control characters come back as sent, half a surrogate pair as U+FFFD', async () => {
+    it('keeps line breaks and control characters, and replaces half a surrogate pair with U+FFFD', async () => {
       const odd = 'a\r\nb\u2028\0\u0007\u202e$x.y';
       const sent = [slash('a', { description: `${odd}\ud83d`, options: [slash('b', { description: `\udc00${odd}` })] })];
-      const [command] = (await put(sent, here())).body;
+      const [command] = (await put(sent, serverPath())).body;
       expect([command?.description, command?.options?.[0]?.description]).to.deep.equal([`${odd}\ufffd`, `\ufffd${odd}`]);
     });
   });
@@ -181,43 +170,43 @@ describe('commands: what is refused and what is taken', () => {
       ['none', options()],
       ['25 of every type', options(...many(25).map((one, at) => ({ ...one, type: optionTypes[at % 7], required: at < 3 })))],
       ['the same names in two commands', [slash('a', { options: [slash('x')] }), slash('b', { options: [slash('x')] })]],
-      ['names of an object’s own', options(slash('__proto__'), slash('constructor'))],
+      ['names of object properties', options(slash('__proto__'), slash('constructor'))],
       ['32 characters of name, 100 emoji of description', options(slash('a'.repeat(32), { description: emoji(100) }))],
     ]);
   });
 
-  describe('the body as a whole', () => {
+  describe('the whole body', () => {
     const large = Array.from({ length: 100 }, (_, at) =>
       slash(`command-${at}`, { options: Array.from({ length: 25 }, (__, no) => slash(`o${no}`, { description: emoji(94) })) }),
     );
 
-    it('200: nearly 1 MiB, 100 commands with 25 options each, which come back whole', async () => {
+    it('200 for nearly 1 MiB: 100 commands with 25 options each, all returned', async () => {
       expect(Buffer.byteLength(JSON.stringify(large))).to.be.within(1_000_000, 1024 * 1024);
-      const answer = await put(large, here());
+      const answer = await put(large, serverPath());
       expect(answer.status).to.equal(200);
       expect(answer.body.map(({ name, options: list }) => [name, list?.length, list?.[24]?.description])).to.deep.equal(
         large.map(({ name }) => [name, 25, emoji(94)]),
       );
       const ids = answer.body.map(({ id }) => id);
-      expect((await put(large, here())).body.map(({ id }) => id)).to.deep.equal(ids);
+      expect((await put(large, serverPath())).body.map(({ id }) => id)).to.deep.equal(ids);
     });
 
-    it('413 payload_too_large beyond 1 MiB, 400 for broken JSON, 415 for another type; the old list stays', async () => {
-      const told = async (body: unknown, headers = {}) => {
-        const answer = await scene.api.call('PUT', path(), { as: scene.asBot, body, headers });
+    it('413 payload_too_large beyond 1 MiB, 400 for broken JSON, 415 for another type; the list stays as it was', async () => {
+      const statusOf = async (body: unknown, headers = {}) => {
+        const answer = await fixture.api.call('PUT', globalPath(), { as: fixture.asBot, body, headers });
         return [answer.status, answer.body.code];
       };
-      expect(await told([...large, slash('x'.repeat(100_000))])).to.deep.equal([413, 'payload_too_large']);
-      expect(await told('[')).to.deep.equal([400, 'invalid_request']);
-      expect(await told('[]', { 'Content-Type': 'text/plain' })).to.deep.equal([415, 'unsupported_media_type']);
+      expect(await statusOf([...large, slash('x'.repeat(100_000))])).to.deep.equal([413, 'payload_too_large']);
+      expect(await statusOf('[')).to.deep.equal([400, 'invalid_request']);
+      expect(await statusOf('[]', { 'Content-Type': 'text/plain' })).to.deep.equal([415, 'unsupported_media_type']);
       expect((await get()).body).to.deep.equal(old);
     });
 
-    it('fields that nobody knows are dropped, at every level; ids are never the caller’s', async () => {
+    it('ignores unknown fields at every level, also ids', async () => {
       const junk = { id: '1234567890123456789', _id: 'x', applicationId: '1', serverId: null, $set: {}, constructor: 1 };
       const item = (own: object): object => ({ ...junk, ...own });
       const body = [item({ ...slash('a'), options: [item(slash('b'))] }), item(prefix('c'))];
-      const answer = await put(body, here());
+      const answer = await put(body, serverPath());
       expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
       const ids = answer.body.map(({ id }) => id);
       expect(answer.body).to.deep.equal([
@@ -231,17 +220,19 @@ describe('commands: what is refused and what is taken', () => {
         { id: ids[1], name: 'c', description: '', kind: 'prefix', prefix: '!' },
       ]);
       expect(ids).to.not.include(junk.id);
-      const stored = await scene.api.platform.db.commands.findOne({ _id: `${scene.bot.applicationId}:${scene.world.serverId}` }).lean();
+      const stored = await fixture.api.platform.db.commands
+        .findOne({ _id: `${fixture.bot.applicationId}:${fixture.seeded.serverId}` })
+        .lean();
       expect(Object.keys(stored ?? {}).sort()).to.deep.equal(['_id', 'applicationId', 'commands', 'serverId']);
       expect(stored?.commands).to.deep.equal(answer.body);
     });
 
-    it('what was answered may be sent back as it is', async () => {
+    it('200 for the response of a PUT as its next body', async () => {
       const { body } = await put(
         [slash('a', { options: [slash('b', { type: 'role', required: true })] }), slash('c'), prefix('d')],
-        here(),
+        serverPath(),
       );
-      expect((await put(body, here())).body).to.deep.equal(body);
+      expect((await put(body, serverPath())).body).to.deep.equal(body);
     });
   });
 });

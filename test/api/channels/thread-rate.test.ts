@@ -1,37 +1,35 @@
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { inParallel } from '../../harness/requests.ts';
+import { seedServer } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
 
-describe('POST /api/channels/{channelId}/threads: how many in a minute', () => {
-  let api: TestApi;
-  let world: World;
-  before(async () => {
-    api = await startTestApi({ RATE_LIMIT: '100000/100000' });
-    world = await makeWorld(api.platform, { bots: 7, channels: 2 });
-  });
-  after(() => api.close());
+describe('rate limits of POST /api/channels/{channelId}/threads', () => {
+  const api = use(() => startTestApi({ RATE_LIMIT: '100000/100000' }));
+  const seeded = make(() => seedServer(api.platform, { bots: 7, channels: 2 }));
 
-  const make = (channel: number, slot: number) =>
-    api.call('POST', `/api/channels/${world.channelIds[channel]}/threads`, { as: `Bot ${world.bots[slot]?.token}`, body: { name: 'a' } });
-  const several = async (count: number, channel: number, slot: number): Promise<number> => {
-    const answers = await Promise.all(Array.from({ length: count }, () => make(channel, slot)));
+  const create = (channel: number, slot: number) =>
+    api.call('POST', `/api/channels/${seeded.channelIds[channel]}/threads`, { as: `Bot ${seeded.bots[slot]?.token}`, body: { name: 'a' } });
+  /** Makes `count` threads at once as one bot; returns how many were made. */
+  const createMany = async (count: number, channel: number, slot: number): Promise<number> => {
+    const answers = await inParallel(count, () => create(channel, slot));
     for (const { status, body, headers } of answers.filter((one) => one.status !== 201))
       expect([status, body.code, Number(headers.get('retry-after')) > 0]).to.deep.equal([429, 'rate_limited', true]);
     return answers.filter(({ status }) => status === 201).length;
   };
-  // What comes back while the calls run: at most one in six seconds, or one a second.
+  // What the buckets regain while the calls run: at most one in six seconds for the account, one a second for the server.
   const slack = 3;
 
-  it('429 after ten of one account in a channel; others and other channels are not affected', async () => {
-    expect(await several(30, 0, 0)).to.be.within(limits.threadsPerMinute, limits.threadsPerMinute + slack);
-    expect((await make(0, 1)).status).to.equal(201);
-    expect((await make(1, 0)).status).to.equal(201);
+  it('429 after ten of one account in a channel, not for other accounts and channels', async () => {
+    expect(await createMany(30, 0, 0)).to.be.within(limits.threadsPerMinute, limits.threadsPerMinute + slack);
+    expect((await create(0, 1)).status).to.equal(201);
+    expect((await create(1, 0)).status).to.equal(201);
   });
 
-  it('429 after sixty in a server, whoever makes them', async () => {
-    for (let slot = 1; slot < 7; slot++) await several(15, 1, slot);
-    expect((await several(10, 0, 6)) + (await several(10, 0, 5))).to.be.below(20);
+  it('429 after sixty of all accounts in a server', async () => {
+    for (let slot = 1; slot < 7; slot++) await createMany(15, 1, slot);
+    expect((await createMany(10, 0, 6)) + (await createMany(10, 0, 5))).to.be.below(20);
     expect(await api.platform.db.channels.countDocuments({ kind: 'thread' })).to.be.at.most(limits.threadsPerServerPerMinute + 20);
   });
 });

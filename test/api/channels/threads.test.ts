@@ -2,55 +2,33 @@ import { expect } from 'chai';
 import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { Server } from '../../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Caller,
-  makeBot,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-  setOverwrite,
-  tally,
-} from '../../harness/factories.ts';
+import { loseAnswers, makeBot, makeChannel, makeServer, setOverwrite, unknownId } from '../../harness/factories.ts';
+import { inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
+import { newMember, newPerson, useServer } from '../../harness/use.ts';
 
 const [view, post, manageChannels] = [1, 2, 1 << 6];
-const unknownId = '1000000000000000000';
 
 describe('threads', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let manager: Caller;
-  let member: Caller;
-  let outsider: Caller;
-  let server: Place;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    manager = await makeMember(api, owner, server.id, manageChannels);
-    member = await makeMember(api, owner, server.id);
-    outsider = await makePerson(api);
+  const { api, owner, server, manager, member, outsider } = useServer({
+    manager: newMember(manageChannels),
+    member: newMember(),
+    outsider: newPerson(),
   });
-  after(() => api.close());
 
   const threadsOf = (channelId: string): string => `/api/channels/${channelId}/threads`;
   const start = (channelId: string, body: object = {}, as = member): Promise<Channel> =>
     send(api, 201, as, 'POST', threadsOf(channelId), { name: 'thread', ...body });
-  const say = (channelId: string, as = member): Promise<Message> =>
+  const postIn = (channelId: string, as = member): Promise<Message> =>
     send(api, 201, as, 'POST', `/api/channels/${channelId}/messages`, { content: 'x' });
   const read = (id: string, as = member): Promise<Channel> => send(api, 200, as, 'GET', `/api/channels/${id}`);
-  const listed = async (channelId: string, as = member): Promise<string[]> =>
+  const listIds = async (channelId: string, as = member): Promise<string[]> =>
     (await send<Channel[]>(api, 200, as, 'GET', threadsOf(channelId))).map((one) => one.id);
-  const inServer = async (as = member): Promise<Channel[]> =>
+  const serverChannels = async (as = member): Promise<Channel[]> =>
     (await send<Server>(api, 200, as, 'GET', `/api/servers/${server.id}`)).channels;
   const patch = (id: string, body: object): Promise<Channel> => send(api, 200, manager, 'PATCH', `/api/channels/${id}`, body);
 
   describe('POST /api/channels/{channelId}/threads', () => {
-    it('201 in a text and an announcement channel, with the fields of a thread', async () => {
+    it('201 in a text and an announcement channel, with all fields of a thread', async () => {
       for (const kind of ['text', 'announcement'] as const) {
         const { id: parentId } = await makeChannel(api, manager, server.id, { kind });
         const made = await start(parentId, { name: ' talk ', autoArchiveMinutes: 4320 });
@@ -72,20 +50,20 @@ describe('threads', () => {
           overwrites: [],
         });
         expect(await read(id)).to.deep.equal(made);
-        expect(await listed(parentId)).to.deep.equal([id]);
+        expect(await listIds(parentId)).to.deep.equal([id]);
       }
     });
 
-    it('begins from a message; deleting that leaves the thread alive', async () => {
-      const starter = await say(server.general);
+    it('201 from a message; deleting the message keeps the thread', async () => {
+      const starter = await postIn(server.general);
       const { id, threadStarterId } = await start(server.general, { messageId: starter.id });
       expect(threadStarterId).to.equal(starter.id);
       await send(api, 204, member, 'DELETE', `/api/channels/${server.general}/messages/${starter.id}`);
       expect(await read(id)).to.include({ threadStarterId: starter.id, archived: false });
-      await say(id);
+      await postIn(id);
     });
 
-    it('without autoArchiveMinutes it takes the channel’s, else a day', async () => {
+    it('autoArchiveMinutes is by default the channel’s, else a day', async () => {
       const { id } = await makeChannel(api, manager, server.id);
       expect((await start(id)).autoArchiveMinutes).to.equal(1440);
       await patch(id, { autoArchiveMinutes: 10080 });
@@ -98,24 +76,24 @@ describe('threads', () => {
       ['a blank name', { name: ' ' }],
       ['a name of two lines', { name: 'a\nb' }],
       ['a long name', { name: 'x'.repeat(101) }],
-      ['61 minutes', { name: 'x', autoArchiveMinutes: 61 }],
-      ['null minutes', { name: 'x', autoArchiveMinutes: null }],
-      ['minutes as text', { name: 'x', autoArchiveMinutes: '60' }],
+      ['an auto-archive time of 61 minutes', { name: 'x', autoArchiveMinutes: 61 }],
+      ['an auto-archive time of null', { name: 'x', autoArchiveMinutes: null }],
+      ['an auto-archive time as text', { name: 'x', autoArchiveMinutes: '60' }],
       ['a malformed message', { name: 'x', messageId: 'x' }],
       ['an unknown message', { name: 'x', messageId: unknownId }],
     ];
     for (const [what, body] of bad)
       it(`400 invalid_request for ${what}`, () => refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(server.general), body));
 
-    it('400 for a message of another channel, and for a deleted one', async () => {
+    it('400 for a message of another channel and for a deleted one', async () => {
       const elsewhere = await makeChannel(api, manager, server.id);
-      const starter = await say(elsewhere.id);
+      const starter = await postIn(elsewhere.id);
       await refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(server.general), { name: 'x', messageId: starter.id });
       await send(api, 204, member, 'DELETE', `/api/channels/${elsewhere.id}/messages/${starter.id}`);
       await refused(api, [400, 'invalid_request'], member, 'POST', threadsOf(elsewhere.id), { name: 'x', messageId: starter.id });
     });
 
-    it('400 under a thread, voice channel, category and DM, for the list too', async () => {
+    it('400 in a thread, voice channel, category and DM, also for GET', async () => {
       const dm = await send<{ id: string }>(api, 201, member, 'POST', '/api/users/@me/channels', { recipientId: owner.id });
       const voice = await makeChannel(api, manager, server.id, { kind: 'voice' });
       const category = await makeChannel(api, manager, server.id, { kind: 'category' });
@@ -125,44 +103,33 @@ describe('threads', () => {
       }
     });
 
-    it('400 thread_exists: of 50 at once from one message one is made', async () => {
-      const starter = await say(server.general);
+    it('400 thread_exists for all but one of 50 at once from one message', async () => {
+      const starter = await postIn(server.general);
       const body = { name: 'racing', messageId: starter.id };
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, () => api.call('POST', threadsOf(server.general), { as: member.as, body })),
-      );
+      const answers = await inParallel(50, () => api.call('POST', threadsOf(server.general), { as: member.as, body }));
       expect(tally(answers)).to.deep.equal({ 201: 1, 400: 49 });
       expect(answers.find((one) => one.status === 400)?.body.code).to.equal('thread_exists');
       expect(await api.platform.db.channels.countDocuments({ threadStarterId: starter.id })).to.equal(1);
     });
 
-    it('403 missing_permission without Send Messages, without View Channel; 404 outside', async () => {
+    it('403 missing_permission without Send Messages or View Channel, 404 for a non-member', async () => {
       const { id } = await makeChannel(api, manager, server.id);
       await setOverwrite(api, owner, id, server.id, 0, post);
-      const silent = await refused(api, [403, 'missing_permission'], member, 'POST', threadsOf(id), { name: 'x' });
-      expect(silent.missing).to.deep.equal(['Send Messages']);
-      expect(await listed(id)).to.deep.equal([]);
+      await refusedWithout(api, 'Send Messages', member, 'POST', threadsOf(id), { name: 'x' });
+      expect(await listIds(id)).to.deep.equal([]);
       await setOverwrite(api, owner, id, server.id, 0, view);
-      for (const method of ['POST', 'GET']) {
-        const blind = await refused(
-          api,
-          [403, 'missing_permission'],
-          member,
-          method,
-          threadsOf(id),
-          method === 'GET' ? undefined : { name: 'x' },
-        );
-        expect(blind.missing).to.deep.equal(['View Channel']);
-        await refused(api, [404, 'not_found'], outsider, method, threadsOf(id), method === 'GET' ? undefined : { name: 'x' });
+      for (const [method, body] of [['POST', { name: 'x' }], ['GET']] as const) {
+        await refusedWithout(api, 'View Channel', member, method, threadsOf(id), body);
+        await refused(api, [404, 'not_found'], outsider, method, threadsOf(id), body);
       }
     });
 
-    it('a create taken up after a crash takes its own thread, also when the message it began from is gone', async () => {
-      const starter = await say(server.general);
+    it('a create that is repeated after a crash returns the thread that it made, also without its starter message', async () => {
+      const starter = await postIn(server.general);
       const options = { as: member.as, body: { name: 'mine', messageId: starter.id }, headers: { 'Idempotency-Key': 'crash' } };
       const first = await api.call<Channel>('POST', threadsOf(server.general), options);
       await send(api, 204, member, 'DELETE', `/api/channels/${server.general}/messages/${starter.id}`);
-      await api.platform.db.idempotency.updateMany({}, { $set: { answer: null, claimedAt: new Date(0) } });
+      await loseAnswers(api);
       const again = await api.call<Channel>('POST', threadsOf(server.general), options);
       expect([again.status, again.body]).to.deep.equal([201, first.body]);
       expect(await api.platform.db.channels.countDocuments({ threadStarterId: starter.id })).to.equal(1);
@@ -170,40 +137,40 @@ describe('threads', () => {
   });
 
   describe('GET /api/channels/{channelId}/threads and the channels of a server', () => {
-    it('newest activity first, archived ones too in the list, not in the server; after the channels there', async () => {
+    it('newest activity first; a server lists threads after its channels, without archived ones', async () => {
       const { id } = await makeChannel(api, manager, server.id);
       const [a, b, c] = [await start(id), await start(id), await start(id)];
-      await say(a.id);
+      await postIn(a.id);
       await patch(b.id, { archived: true });
-      expect(await listed(id)).to.deep.equal([a.id, c.id, b.id]);
-      const channels = await inServer();
+      expect(await listIds(id)).to.deep.equal([a.id, c.id, b.id]);
+      const channels = await serverChannels();
       const firstThread = channels.findIndex((one) => one.kind === 'thread');
       expect(channels.slice(firstThread).every((one) => one.kind === 'thread')).to.equal(true);
       expect(channels.filter((one) => one.parentId === id).map((one) => one.id)).to.deep.equal([a.id, c.id]);
       await patch(b.id, { archived: false });
-      expect((await inServer()).filter((one) => one.parentId === id).map((one) => one.id)).to.deep.equal([b.id, a.id, c.id]);
+      expect((await serverChannels()).filter((one) => one.parentId === id).map((one) => one.id)).to.deep.equal([b.id, a.id, c.id]);
     });
 
-    it('a thread uses its channel’s permissions: who cannot view that sees it nowhere', async () => {
+    it('a thread has the permissions of its channel, and is hidden with it', async () => {
       const { id } = await makeChannel(api, manager, server.id);
       const thread = await start(id);
       await setOverwrite(api, owner, id, server.id, 0, view);
-      expect((await inServer()).map((one) => one.id)).not.to.include(thread.id);
-      expect((await inServer(owner)).map((one) => one.id)).to.include(thread.id);
+      expect((await serverChannels()).map((one) => one.id)).not.to.include(thread.id);
+      expect((await serverChannels(owner)).map((one) => one.id)).to.include(thread.id);
       await refused(api, [403, 'missing_permission'], member, 'GET', `/api/channels/${thread.id}`);
       await refused(api, [403, 'missing_permission'], member, 'POST', `/api/channels/${thread.id}/messages`, { content: 'x' });
       await refused(api, [404, 'not_found'], outsider, 'GET', `/api/channels/${thread.id}`);
       await setOverwrite(api, owner, id, member.id, view | post, 0);
-      await say(thread.id);
+      await postIn(thread.id);
       await refused(api, [400, 'invalid_request'], owner, 'PUT', `/api/channels/${thread.id}/overwrites/${server.id}`, {
         allow: 0,
         deny: 0,
       });
     });
 
-    it('at most 1,000, the most active', async () => {
-      const place = await makeServer(api, owner);
-      const first = await start(place.general, {}, owner);
+    it('at most 1,000 threads, those with the newest activity', async () => {
+      const otherServer = await makeServer(api, owner);
+      const first = await start(otherServer.general, {}, owner);
       const stored = await api.platform.db.channels.findOne({ _id: first.id }).lean();
       const rows = Array.from({ length: 1_000 }, (_, at) => ({
         ...stored,
@@ -211,23 +178,21 @@ describe('threads', () => {
         lastActivityAt: new Date(Date.now() + 60_000 + at),
       }));
       await api.platform.db.channels.collection.insertMany(rows as never);
-      const ids = await listed(place.general, owner);
+      const ids = await listIds(otherServer.general, owner);
       expect([ids.length, ids[0], ids.includes(first.id)]).to.deep.equal([1_000, rows.at(-1)?._id, false]);
-      const { channels } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${place.id}`);
+      const { channels } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${otherServer.id}`);
       expect(channels.slice(1).map((one) => one.id)).to.deep.equal(ids);
     });
   });
 
   describe('PATCH and DELETE /api/channels/{threadId}', () => {
-    it('name, slowmodeSecs, autoArchiveMinutes and archived with Manage Channels, in the audit log', async () => {
+    it('200 with Manage Channels for name, slowmodeSecs, autoArchiveMinutes and archived, with an audit log entry', async () => {
       const { id } = await start(server.general);
       const changed = { name: 'renamed', slowmodeSecs: 5, autoArchiveMinutes: 60, archived: true };
       expect(await patch(id, changed)).to.include(changed);
       expect(await read(id)).to.include(changed);
       for (const body of [{ archived: false }, { name: 'x' }])
-        expect((await refused(api, [403, 'missing_permission'], member, 'PATCH', `/api/channels/${id}`, body)).missing).to.deep.equal([
-          'Manage Channels',
-        ]);
+        await refusedWithout(api, 'Manage Channels', member, 'PATCH', `/api/channels/${id}`, body);
       const entries = await api.platform.db.audit.find({ targetId: id }).lean();
       expect(entries.map((one) => [one.action, one.changes.archived])).to.deep.equal([['channel_update', { from: false, to: true }]]);
     });
@@ -238,10 +203,10 @@ describe('threads', () => {
         await refused(api, [400, 'invalid_request'], manager, 'PATCH', `/api/channels/${id}`, body);
       });
 
-    it('DELETE with Manage Channels, 404 from then on', async () => {
+    it('204 for DELETE with Manage Channels, then 404', async () => {
       const { id } = await start(server.general);
       const bot = await makeBot(api, owner, server.id, view | post);
-      await say(id, bot);
+      await postIn(id, bot);
       await refused(api, [403, 'missing_permission'], member, 'DELETE', `/api/channels/${id}`);
       await send(api, 204, manager, 'DELETE', `/api/channels/${id}`);
       for (const path of ['', '/messages', '/threads']) await refused(api, [404, 'not_found'], bot, 'GET', `/api/channels/${id}${path}`);

@@ -2,37 +2,18 @@ import { expect } from 'chai';
 import type { DiscoveryPage } from '../../../lib/contract/discovery.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { grantServerTypes } from '../../../lib/domain/servers/grants.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Caller,
-  grantTypes,
-  makeBot,
-  makeMember,
-  makePeople,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-  tally,
-} from '../../harness/factories.ts';
-import { meet } from '../../harness/meet.ts';
+import type { Answer } from '../../harness/api.ts';
+import { grantTypes, makeBot, makeMember, makePeople, makePerson, makeServer } from '../../harness/factories.ts';
+import { beforeNextQuery } from '../../harness/intercept.ts';
+import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
+import { fillMemberships } from '../../harness/seed.ts';
+import { useCommunity } from './community-fixture.ts';
 
 describe('POST /api/discovery/servers/{serverId}/join', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
-
-  const set = (what: 'community' | 'discovery', body: object) => send(api, 200, owner, 'PUT', `/api/servers/${server.id}/${what}`, body);
+  const { api, owner, server, turnOn, change } = useCommunity();
   beforeEach(async () => {
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    await set('community', { enabled: true, rulesChannelId: server.general, updatesChannelId: server.general });
-    await set('discovery', { listed: true, description: 'x' });
+    await turnOn();
+    await change('discovery', { listed: true, description: 'x' });
   });
 
   const path = (id = server.id): string => `/api/discovery/servers/${id}/join`;
@@ -43,14 +24,7 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     const { items } = await send<DiscoveryPage>(api, 200, owner, 'GET', `/api/discovery/servers?q=${server.name}`);
     return items.find((one) => one.id === server.id)?.memberCount ?? 0;
   };
-  /** Puts a person into so many servers. */
-  const fill = async (who: Caller, many: number): Promise<void> => {
-    const rows = Array.from({ length: many }, (_, slot) => {
-      const serverId = String(10n ** 18n + BigInt(slot));
-      return { _id: `${serverId}:${who.id}`, serverId, userId: who.id, bot: false, slot, roles: [], joinedAt: new Date() };
-    });
-    await api.platform.db.members.insertMany(rows);
-  };
+  const fill = ({ id }: Caller, servers: number): Promise<void> => fillMemberships(api.platform, id, servers);
   const expectUnlisted = (answer: Answer): void => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(404);
     expect(answer.body).to.deep.equal({
@@ -59,7 +33,7 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     });
   };
 
-  it('200 with the full server, as an invite gives it; again it is the same', async () => {
+  it('200 with the full server, as with an invite; the same when it is repeated', async () => {
     const joiner = await makePerson(api);
     const joined = await send<Server>(api, 200, joiner, 'POST', path());
     expect(joined).to.deep.equal(await send(api, 200, joiner, 'GET', `/api/servers/${server.id}`));
@@ -69,35 +43,35 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     expect(await count()).to.equal(2);
   });
 
-  it('401 without a login, 403 bots_not_allowed before all else', async () => {
+  it('401 without a credential, 403 bots_not_allowed before all other checks', async () => {
     const bot = await makeBot(api, owner, server.id);
     await refused(api, [401, 'unauthorized'], null, 'POST', path());
     for (const id of [server.id, '1000000000000000000', 'nonsense']) await refused(api, [403, 'bots_not_allowed'], bot, 'POST', path(id));
   });
 
   // Servers that are not listed get the same 404 without a code, before all other checks of the server (docs/behavior/community.md#joining).
-  const unlisted: [what: string, make: () => Promise<unknown>][] = [
-    ['is not listed', () => set('discovery', { listed: false })],
-    ['is no Community server any more', () => set('community', { enabled: false })],
+  const unlisted: [what: string, act: () => Promise<unknown>][] = [
+    ['is not listed', () => change('discovery', { listed: false })],
+    ['is no longer a Community server', () => change('community', { enabled: false })],
     ['became a staff server', () => grantServerTypes(api.platform, server.id, ['staff'])],
-    ['became a developer server, before its listing is taken away', () => grantTypes(api, server.id, ['developer'])],
-    ['is gone', () => send(api, 204, owner, 'DELETE', `/api/servers/${server.id}`)],
+    ['became a developer server, before it is unlisted', () => grantTypes(api, server.id, ['developer'])],
+    ['is deleted', () => send(api, 204, owner, 'DELETE', `/api/servers/${server.id}`)],
   ];
-  for (const [what, make] of unlisted)
-    it(`404 without a code when it ${what}: for an outsider, a member, a banned one and one in 100 servers`, async () => {
+  for (const [what, act] of unlisted)
+    it(`404 without a code when the server ${what}: for an outsider, a member, a banned person and a person in 100 servers`, async () => {
       const [outsider, banned, full] = (await makePeople(api, 3)) as [Caller, Caller, Caller];
       const member = await makeMember(api, owner, server.id);
       await ban(banned);
       await fill(full, 100);
       await pause();
-      await make();
+      await act();
       for (const who of [outsider, member, banned, full]) expectUnlisted(await joinBy(who));
     });
 
   for (const id of ['1000000000000000000', 'nonsense', '%24ne', '1'.repeat(20)])
     it(`404 without a code for ${id}`, async () => expectUnlisted(await joinBy(owner, id)));
 
-  it('then, in this order: in already, banned, invites_paused, too_many_servers', async () => {
+  it('checks in this order: already a member, banned, invites_paused, too_many_servers', async () => {
     const [banned, full, other] = (await makePeople(api, 3)) as [Caller, Caller, Caller];
     const member = await makeMember(api, owner, server.id);
     for (const who of [banned, full]) await fill(who, 100);
@@ -114,17 +88,17 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     await send(api, 200, member, 'POST', path());
   });
 
-  it('20 joins of one person at once are one membership', async () => {
+  it('20 concurrent joins of a person make one membership', async () => {
     const joiner = await makePerson(api);
-    expect(tally(await Promise.all(Array.from({ length: 20 }, () => joinBy(joiner))))).to.deep.equal({ 200: 20 });
+    expect(tally(await inParallel(20, () => joinBy(joiner)))).to.deep.equal({ 200: 20 });
     expect(await count()).to.equal(2);
   });
 
-  it('of 20 servers at once from 95 on, 5 are joined', async () => {
+  it('a person in 95 servers joins 5 of 20 servers at once', async () => {
     const joiner = await makePerson(api);
     await fill(joiner, 95);
-    const servers = await Promise.all(Array.from({ length: 20 }, () => makeServer(api, owner)));
-    await api.platform.versions.changing({ servers: servers.map(({ id }) => id) }, () =>
+    const servers = await inParallel(20, () => makeServer(api, owner));
+    await api.platform.accessVersions.runChange({ servers: servers.map(({ id }) => id) }, () =>
       api.platform.db.servers.updateMany({ ownerId: owner.id }, { $set: { community: true, listed: true } }),
     );
     const answers = await Promise.all(servers.map(({ id }) => joinBy(joiner, id)));
@@ -132,16 +106,16 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     for (const { status, body } of answers) if (status === 400) expect(body.code).to.equal('too_many_servers');
   });
 
-  it('404 without a code when the server goes after it was looked for', async () => {
+  it('404 without a code when the server is deleted after the first check', async () => {
     const joiner = await makePerson(api);
-    meet(api.platform.db.members, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
+    beforeNextQuery(api.platform.db.members, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
     expectUnlisted(await joinBy(joiner));
     expect(await api.platform.db.members.countDocuments({ userId: joiner.id })).to.equal(0);
   });
 
-  it('403 banned when the ban comes after it was looked for', async () => {
+  it('403 banned when the ban is made after the first check', async () => {
     const joiner = await makePerson(api);
-    meet(api.platform.db.members, 'countDocuments', () => ban(joiner));
+    beforeNextQuery(api.platform.db.members, 'countDocuments', () => ban(joiner));
     await refused(api, [403, 'banned'], joiner, 'POST', path());
     expect(await count()).to.equal(1);
   });

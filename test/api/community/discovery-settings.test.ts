@@ -1,51 +1,18 @@
 import { expect } from 'chai';
-import type { CommunitySettings } from '../../../lib/contract/community.ts';
-import type { AuditPage, Server, ServerType } from '../../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Caller,
-  grantTypes,
-  makeBot,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-} from '../../harness/factories.ts';
+import type { ServerType } from '../../../lib/contract/server.ts';
+import { grantTypes, makeBot, makeMember, makePerson } from '../../harness/factories.ts';
+import { refused, refusedWithout } from '../../harness/requests.ts';
+import { useCommunity } from './community-fixture.ts';
 
 const manageServer = 1 << 8;
 
 describe('PUT /api/servers/{serverId}/discovery', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    server = await makeServer(api, owner);
-  });
+  const { api, owner, server, path, change, turnOn, fetchSettings, fetchServer, fetchAudit, refusedChange } = useCommunity();
+  const put = async (body: object, as = owner) => (await change('discovery', body, as)).discovery;
+  const get = async () => (await fetchSettings()).discovery;
+  const refusedPut = (body: object, code?: string) => refusedChange('discovery', body, code);
 
-  const path = (): string => `/api/servers/${server.id}/discovery`;
-  const put = async (body: object, as = owner) => (await send<CommunitySettings>(api, 200, as, 'PUT', path(), body)).discovery;
-  const get = async () => (await send<CommunitySettings>(api, 200, owner, 'GET', `/api/servers/${server.id}/community`)).discovery;
-  const turnOn = (): Promise<CommunitySettings> =>
-    send(api, 200, owner, 'PUT', `/api/servers/${server.id}/community`, {
-      enabled: true,
-      rulesChannelId: server.general,
-      updatesChannelId: server.general,
-    });
-  const refuse = async (body: object, code = 'invalid_request', where?: string): Promise<void> => {
-    const before = await get();
-    const { errors } = await refused(api, [400, code], owner, 'PUT', path(), body);
-    if (where) expect(errors?.map((one) => one.path)).to.deep.equal([where]);
-    expect(await get()).to.deep.equal(before);
-  };
-
-  it('200 sets any of the fields, what is left out stays, also while Community is off', async () => {
+  it('200 changes only the given fields, also while Community is off', async () => {
     const nothing = { listed: false, category: 'other', description: '', tags: [] };
     expect(await put({})).to.deep.equal(nothing);
     expect(await put({ category: 'education' })).to.deep.equal({ ...nothing, category: 'education' });
@@ -56,18 +23,8 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     expect(await get()).to.deep.equal(all);
   });
 
-  const categories = [
-    'gaming',
-    'music',
-    'entertainment',
-    'science_tech',
-    'education',
-    'art_creators',
-    'anime_manga',
-    'community_social',
-    'other',
-  ];
-  it('takes every category', async () => {
+  const categories = 'gaming music entertainment science_tech education art_creators anime_manga community_social other'.split(' ');
+  it('accepts every category', async () => {
     for (const category of categories) expect((await put({ category })).category).to.equal(category);
   });
 
@@ -88,17 +45,17 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     ['listed as text', { listed: 'true' }],
     ['null for listed', { listed: null }],
   ];
-  for (const [what, body] of bad) it(`400 for ${what}`, () => refuse(body));
+  for (const [what, body] of bad) it(`400 for ${what}`, () => refusedPut(body));
 
-  it('lengths count code points: 300 emoji, and 24 in a tag, pass', async () => {
+  it('counts lengths in code points: 200 for 300 emoji, and for 24 in a tag', async () => {
     const body = { description: emoji.repeat(300), tags: [emoji.repeat(24)] };
     expect(await put(body)).to.include({ description: body.description });
-    await refuse({ description: emoji.repeat(301) });
-    await refuse({ tags: [emoji.repeat(25)] }, 'invalid_request', '/tags/0');
+    await refusedPut({ description: emoji.repeat(301) });
+    expect(await refusedPut({ tags: [emoji.repeat(25)] })).to.deep.equal(['/tags/0']);
   });
 
-  // Tags are trimmed, the first of those that differ only in case stays, and then they are counted (docs/behavior/community.md#tags).
-  const kept: [given: string[], kept: string[]][] = [
+  // Tags are trimmed, of those that differ only in case the first one stays, and then they are counted (docs/behavior/community.md#tags).
+  const stored: [given: string[], stored: string[]][] = [
     [[], []],
     [[' a ', 'a', 'A'], ['a']],
     [
@@ -109,17 +66,17 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     [['ΟΔΟΣ', 'οδος', 'οδοσ'], ['ΟΔΟΣ']],
     [[`  ${'x'.repeat(24)}  `], ['x'.repeat(24)]],
   ];
-  for (const [given, tags] of kept)
-    it(`tags ${JSON.stringify(given)} are kept as ${JSON.stringify(tags)}`, async () => {
+  for (const [given, tags] of stored)
+    it(`tags ${JSON.stringify(given)} are stored as ${JSON.stringify(tags)}`, async () => {
       expect((await put({ tags: given })).tags).to.deep.equal(tags);
       expect((await get()).tags).to.deep.equal(tags);
     });
 
   describe('listed', () => {
-    it('unlisted → listed with Community and a description; the server says so at once', async () => {
+    it('200 to list with Community and a description; the server shows it at once', async () => {
       await turnOn();
       expect(await put({ listed: true, description: 'x' })).to.include({ listed: true });
-      expect(await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).to.include({ listed: true });
+      expect(await fetchServer()).to.include({ listed: true });
       expect(await put({ listed: true })).to.include({ listed: true });
     });
 
@@ -129,26 +86,26 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
       ['the description is empty', true, ''],
       ['the description is blank', true, ' \n\u200b '],
     ] as const)
-      it(`400 to list when ${what}, as one field or all at once`, async () => {
+      it(`400 to list when ${what}, also in one request with the description`, async () => {
         if (on) await turnOn();
         const given = description === undefined ? {} : { description };
-        await refuse({ listed: true, ...given });
+        await refusedPut({ listed: true, ...given });
         await put(given);
-        await refuse({ listed: true });
+        await refusedPut({ listed: true });
       });
 
     for (const type of ['staff', 'developer'] as const)
-      it(`400 team_server for a ${type} server, before anything else`, async () => {
+      it(`400 team_server for a ${type} server, before other checks`, async () => {
         await grantTypes(api, server.id, [type]);
-        await refuse({ listed: true }, 'team_server');
+        await refusedPut({ listed: true }, 'team_server');
         await turnOn();
-        await refuse({ listed: true, description: 'x' }, 'team_server');
+        await refusedPut({ listed: true, description: 'x' }, 'team_server');
         expect(await put({ listed: false, description: 'x' })).to.include({ listed: false });
         await grantTypes(api, server.id, ['official', 'verified', 'partnered'] satisfies ServerType[]);
         expect(await put({ listed: true })).to.include({ listed: true });
       });
 
-    it('listed → unlisted at any time', async () => {
+    it('200 to unlist at any time', async () => {
       expect(await put({ listed: false })).to.include({ listed: false });
       await turnOn();
       await put({ listed: true, description: 'x' });
@@ -161,27 +118,26 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
       await turnOn();
       await put({ listed: true, description: 'x' });
       for (const description of ['', '  ']) {
-        await refuse({ description }, 'invalid_request', '/description');
-        await refuse({ listed: true, description }, 'invalid_request', '/description');
+        expect(await refusedPut({ description })).to.deep.equal(['/description']);
+        expect(await refusedPut({ listed: true, description })).to.deep.equal(['/description']);
       }
     });
   });
 
-  it('403 missing_permission without Manage Server, 404 outside; a bot with it may', async () => {
-    const { missing } = await refused(api, [403, 'missing_permission'], await makeMember(api, owner, server.id), 'PUT', path(), {});
-    expect(missing).to.deep.equal(['Manage Server']);
-    await refused(api, [404, 'not_found'], await makePerson(api), 'PUT', path(), {});
+  it('403 missing_permission without Manage Server, 404 outside of the server, 200 for a bot with it', async () => {
+    await refusedWithout(api, 'Manage Server', await makeMember(api, owner, server.id), 'PUT', path('discovery'), {});
+    await refused(api, [404, 'not_found'], await makePerson(api), 'PUT', path('discovery'), {});
     expect(await put({ description: 'by a bot' }, await makeBot(api, owner, server.id, manageServer))).to.include({
       description: 'by a bot',
     });
   });
 
-  it('the audit log tells what changed, and nothing of what did not', async () => {
+  it('the audit log has an entry for each change, with only the changed fields', async () => {
     await turnOn();
     await put({ category: 'music', description: 'x', tags: ['a'] });
     await put({ category: 'music', description: 'x', tags: ['a'] });
     await put({ listed: true });
-    const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`);
+    const items = await fetchAudit();
     expect(items.slice(0, 2).map(({ action, changes }) => ({ action, changes }))).to.deep.equal([
       { action: 'server_update', changes: { listed: { from: false, to: true } } },
       {
@@ -196,7 +152,7 @@ describe('PUT /api/servers/{serverId}/discovery', () => {
     expect(items).to.have.length(3);
   });
 
-  it('text that is not well formed is kept as it can be sent', async () => {
+  it('replaces half a surrogate pair with U+FFFD', async () => {
     const set = await put({ description: 'a\ud800b', tags: ['\udc00'] });
     expect(set).to.include({ description: 'a\ufffdb' });
     expect(set.tags).to.deep.equal(['\ufffd']);

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type { DiscoveryPage, DiscoveryServer } from '../../../lib/contract/discovery.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { type Caller, grantTypes, join, makeBot, makePerson, makeServer, type Place, refused, send } from '../../harness/factories.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { grantTypes, join, leave, makeBot, makePerson, makeServer, type Place, unknownId } from '../../harness/factories.ts';
+import { refused, send } from '../../harness/requests.ts';
+import { make, use } from '../../harness/use.ts';
+import { testPages } from './community-fixture.ts';
 
 describe('GET /api/discovery/servers', () => {
-  let api: TestApi;
-  let owner: Caller;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+  const api = use(startTestApi);
+  const owner = make(() => makePerson(api), { each: true });
+  beforeEach(() => api.platform.db.servers.updateMany({}, { $set: { listed: false } }));
 
-  /** A listed server. */
+  /** Makes a listed server. */
   const list = async (name: string, about: object = {}): Promise<Place> => {
     const server = await makeServer(api, owner, name);
     const channels = { rulesChannelId: server.general, updatesChannelId: server.general };
@@ -21,12 +21,8 @@ describe('GET /api/discovery/servers', () => {
   };
   const page = (query = '', as = owner): Promise<DiscoveryPage> => send(api, 200, as, 'GET', `/api/discovery/servers${query}`);
   const names = async (query = ''): Promise<string[]> => (await page(query)).items.map((one) => one.name);
-  beforeEach(async () => {
-    await api.platform.db.servers.updateMany({}, { $set: { listed: false } });
-    owner = await makePerson(api);
-  });
 
-  it('200 with all fields of the item; joined is the caller’s own', async () => {
+  it('200 with all fields of an item; joined depends on the caller', async () => {
     const server = await list('Jazz club', { category: 'music', description: 'All that', tags: ['jazz', 'Blues'] });
     await grantTypes(api, server.id, ['verified', 'partnered']);
     const outsider = await makePerson(api);
@@ -48,7 +44,7 @@ describe('GET /api/discovery/servers', () => {
     expect((await page('', bot)).items).to.deep.equal([{ ...item, joined: true, memberCount: 2 }]);
   });
 
-  it('only listed Community servers, and never one that became staff or developer, even before its listing is taken away', async () => {
+  it('lists only listed Community servers, and no staff or developer server, even before it is unlisted', async () => {
     const [, unlisted, off, staff, developer] = await Promise.all(['shown', 'unlisted', 'off', 'staff', 'dev'].map((name) => list(name)));
     await send(api, 200, owner, 'PUT', `/api/servers/${unlisted?.id}/discovery`, { listed: false });
     await send(api, 200, owner, 'PUT', `/api/servers/${off?.id}/community`, { enabled: false });
@@ -59,14 +55,14 @@ describe('GET /api/discovery/servers', () => {
     expect(await names()).to.deep.equal([]);
   });
 
-  it('most members first, then the oldest', async () => {
+  it('sorts by number of members, then by age', async () => {
     const servers = [await list('a'), await list('b'), await list('c'), await list('d')];
     for (const [at, count] of [2, 5, 2, 9].entries())
       await api.platform.db.servers.updateOne({ _id: servers[at]?.id as string }, { $set: { memberCount: count } });
     expect(await names()).to.deep.equal(['d', 'b', 'a', 'c']);
   });
 
-  it('joining and leaving show at once', async () => {
+  it('shows joining and leaving at once', async () => {
     const [small, large] = [await list('small'), await list('large')];
     const person = await makePerson(api);
     await join(api, owner, large.id, person);
@@ -74,11 +70,11 @@ describe('GET /api/discovery/servers', () => {
       [large.id, 2],
       [small.id, 1],
     ]);
-    await send(api, 204, person, 'DELETE', `/api/users/@me/servers/${large.id}`);
+    await leave(api, person, large.id);
     expect((await page()).items.map((one) => one.memberCount)).to.deep.equal([1, 1]);
   });
 
-  it('category: one of the keys, or all; who set none is in other', async () => {
+  it('category filters by category; a server without one is in other', async () => {
     await list('music', { category: 'music' });
     await list('gaming', { category: 'gaming' });
     await list('none');
@@ -91,7 +87,7 @@ describe('GET /api/discovery/servers', () => {
 
   describe('q', () => {
     const odd = String.raw`.*+?^$(){}[]|\/%_"'<>#&=;:!`;
-    // Each of these is found in the name, the description and a tag, and in any case.
+    // Each text is found in the name, the description and a tag, in any case.
     const found: [text: string, q: string][] = [
       ['Jazz', 'jazz'],
       ['jazz', 'AZZ'],
@@ -119,7 +115,7 @@ describe('GET /api/discovery/servers', () => {
         expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([`1 ${text}`, '2', '3']);
       });
 
-    const lost: [text: string, q: string][] = [
+    const notFound: [text: string, q: string][] = [
       ['abc', 'a.c'],
       ['aaa', 'a*'],
       ['ab', 'a|b'],
@@ -131,13 +127,13 @@ describe('GET /api/discovery/servers', () => {
       ['abc', '\0'],
       ['one', 'one\ntwo'],
     ];
-    for (const [text, q] of lost)
+    for (const [text, q] of notFound)
       it(`${JSON.stringify(q)} does not find ${JSON.stringify(text)}`, async () => {
         await list(text, { tags: [text] });
         expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([]);
       });
 
-    it('a blank one asks for nothing; it goes together with a category', async () => {
+    it('a blank one finds all, and it can be combined with a category', async () => {
       await list('Jazz', { category: 'music' });
       await list('jazz games', { category: 'gaming' });
       await list('other');
@@ -145,7 +141,7 @@ describe('GET /api/discovery/servers', () => {
       expect(await names('?q=jazz&category=gaming')).to.deep.equal(['jazz games']);
     });
 
-    it('follows a change of name, description and tags at once', async () => {
+    it('finds a new name, description and tags at once', async () => {
       const server = await list('Éclair', { description: 'Über', tags: ['Ö'] });
       const find = async (q: string): Promise<number> => (await names(`?q=${encodeURIComponent(q)}`)).length;
       expect([await find('éCLAIR'), await find('über'), await find('ö')]).to.deep.equal([1, 1, 1]);
@@ -157,47 +153,33 @@ describe('GET /api/discovery/servers', () => {
   });
 
   describe('offset and limit', () => {
-    const rows = 1_010;
     before(async () => {
-      const docs = Array.from({ length: rows }, (_, at) => ({
-        _id: String(10n ** 18n + BigInt(at)),
-        name: `n${at}`,
-        iconUrl: null,
-        ownerId: '1000000000000000000',
-        roles: [],
-        rolesVersion: 0,
-        invitesPaused: false,
-        types: [],
-        community: true,
-        listed: true,
-        search: { name: `n${at}` },
-        nextPosition: 0,
-        memberCount: rows - at,
-        createdAt: new Date(),
-      }));
+      const settings = { invitesPaused: false, types: [], community: true, listed: true };
+      const fixed = { iconUrl: null, ownerId: unknownId, roles: [], rolesVersion: 0, nextPosition: 0, createdAt: new Date(), ...settings };
+      const docs = Array.from({ length: 1_010 }, (_, at) => {
+        const own = { name: `n${at}`, search: { name: `n${at}` }, memberCount: 1_010 - at };
+        return { _id: String(10n ** 18n + BigInt(at)), ...own, ...fixed };
+      });
       await api.platform.db.servers.collection.insertMany(docs as never);
     });
-    beforeEach(() => api.platform.db.servers.updateMany({ ownerId: '1000000000000000000' }, { $set: { listed: true } }));
+    beforeEach(() => api.platform.db.servers.updateMany({ ownerId: unknownId }, { $set: { listed: true } }));
 
-    const expected: [query: string, first: number, many: number, hasMore: boolean][] = [
-      ['', 0, 24, true],
-      ['?limit=1', 0, 1, true],
-      ['?limit=48', 0, 48, true],
-      ['?offset=24', 24, 24, true],
-      ['?offset=959&limit=48', 959, 48, true],
-      // Nothing is served after 960: who follows hasMore stops there.
-      ['?offset=960', 960, 24, false],
-      ['?offset=960&limit=48', 960, 48, false],
-      ['?offset=961', 960, 24, false],
-      ['?offset=999999', 960, 24, false],
-      ['?offset=999999999999999', 960, 24, false],
-    ];
-    for (const [query, first, many, hasMore] of expected)
-      it(`${query || 'none'}: ${many} from ${first} on, ${hasMore ? 'and' : 'no'} more`, async () => {
-        const { items, hasMore: more } = await page(`${query}${query ? '&' : '?'}q=n`);
-        expect(items.map((one) => one.name)).to.deep.equal(Array.from({ length: many }, (_, at) => `n${first + at}`));
-        expect(more).to.equal(hasMore);
-      });
+    testPages(
+      (query) => page(`${query}${query ? '&' : '?'}q=n`),
+      [
+        ['', 0, 24, true],
+        ['?limit=1', 0, 1, true],
+        ['?limit=48', 0, 48, true],
+        ['?offset=24', 24, 24, true],
+        ['?offset=959&limit=48', 959, 48, true],
+        // The last offset is 960, where hasMore is false.
+        ['?offset=960', 960, 24, false],
+        ['?offset=960&limit=48', 960, 48, false],
+        ['?offset=961', 960, 24, false],
+        ['?offset=999999', 960, 24, false],
+        ['?offset=999999999999999', 960, 24, false],
+      ],
+    );
 
     it('hasMore is false on the last page, also when that is full', async () => {
       expect(await page('?q=n100&limit=11')).to.have.property('hasMore', false);
@@ -207,24 +189,10 @@ describe('GET /api/discovery/servers', () => {
       expect(await page('?q=n100&offset=11')).to.deep.equal({ items: [], hasMore: false });
     });
 
-    for (const query of [
-      'limit=0',
-      'limit=49',
-      'limit=-1',
-      'limit=abc',
-      'limit=1.5',
-      'limit=',
-      'offset=-1',
-      'offset=x',
-      'offset=1e3',
-      'category=sports',
-      'category=',
-      'limit=1&limit=2',
-      'q=a&q=b',
-    ])
-      it(`400 for ${query}`, () =>
-        refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/servers?${query}`).then(() => undefined));
+    const limits = ['limit=0', 'limit=49', 'limit=-1', 'limit=abc', 'limit=1.5', 'limit=', 'limit=1&limit=2'];
+    for (const query of [...limits, 'offset=-1', 'offset=x', 'offset=1e3', 'category=sports', 'category=', 'q=a&q=b'])
+      it(`400 for ${query}`, () => refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/servers?${query}`));
   });
 
-  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/servers').then(() => undefined));
+  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/servers'));
 });

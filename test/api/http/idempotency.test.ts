@@ -1,36 +1,27 @@
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type Answer } from '../../harness/api.ts';
+import { inParallel } from '../../harness/requests.ts';
+import { startSeededApi } from '../../harness/seeded-api.ts';
+import { use } from '../../harness/use.ts';
 
 describe('Idempotency-Key', () => {
-  let api: TestApi;
-  let world: World;
-  let as: string;
-  let path: string;
+  const api = use(() => startSeededApi({ bots: 2, channels: 2 }));
   let count = 0;
   const freshKey = (): string => `key-${++count}`;
 
-  before(async () => {
-    api = await startTestApi();
-    world = await makeWorld(api.platform, { bots: 2, channels: 2 });
-    as = `Bot ${world.bots[0]?.token}`;
-    path = `/api/channels/${world.channelIds[0]}/messages`;
-  });
-  after(() => api.close());
-
   const post = (key: string, body: unknown = { content: key }, more: { as?: string; path?: string } = {}): Promise<Answer> =>
-    api.call('POST', more.path ?? path, { as: more.as ?? as, body, headers: { 'Idempotency-Key': key } });
+    api.call('POST', more.path ?? api.path, { as: more.as ?? api.as, body, headers: { 'Idempotency-Key': key } });
   const stored = (content: string): Promise<number> => api.platform.db.messages.countDocuments({ content });
   const claims = () => api.platform.db.idempotency;
-  /** Changes the claim of the create that made this message. */
+  /** Changes the stored claim of the create that made this message. */
   const changeClaim = async (messageId: unknown, fields: object): Promise<void> => {
     const message = await api.platform.db.messages.findOne({ _id: String(messageId) }).lean();
     const { modifiedCount } = await claims().updateOne({ resourceId: message?.createId ?? '' }, { $set: fields });
     expect(modifiedCount).to.equal(1);
   };
 
-  it('the same key twice: the first answer again, and one message', async () => {
+  it('the same key twice gets the first response again, and makes one message', async () => {
     const key = freshKey();
     const first = await post(key);
     const second = await post(key);
@@ -41,9 +32,9 @@ describe('Idempotency-Key', () => {
     expect(await stored(key)).to.equal(1);
   });
 
-  it('20 at once: one message; each answer is it or 409', async () => {
+  it('20 calls at once make one message; each response is that message or 409', async () => {
     const key = freshKey();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(key)));
+    const answers = await inParallel(20, () => post(key));
     expect(await stored(key)).to.equal(1);
     const made = answers.filter((one) => one.status === 201);
     expect(made.length).to.be.greaterThan(0);
@@ -52,14 +43,14 @@ describe('Idempotency-Key', () => {
     expect((await post(key)).body.id).to.equal(made[0]?.body.id);
   });
 
-  it('the order of the fields does not make another body', async () => {
+  it('the same body with another order of fields gets the first response', async () => {
     const key = freshKey();
     const first = await post(key, { content: key, mentionReply: false, nonce: 'n' });
     const second = await post(key, { nonce: 'n', mentionReply: false, content: key });
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('409 with another body, and nothing is made', async () => {
+  it('409 for another body, and no message is made', async () => {
     const key = freshKey();
     await post(key);
     const other = await post(key, { content: 'other' });
@@ -67,19 +58,19 @@ describe('Idempotency-Key', () => {
     expect(await stored('other')).to.equal(0);
   });
 
-  it('another caller, another channel and no key are not the same call', async () => {
+  it('another caller, another channel or no key makes another message', async () => {
     const key = freshKey();
     await post(key);
     const answers = [
-      await post(key, { content: key }, { as: `Bot ${world.bots[1]?.token}` }),
-      await post(key, { content: key }, { path: `/api/channels/${world.channelIds[1]}/messages` }),
-      await api.call('POST', path, { as, body: { content: key } }),
+      await post(key, { content: key }, { as: `Bot ${api.seeded.bots[1]?.token}` }),
+      await post(key, { content: key }, { path: `/api/channels/${api.seeded.channelIds[1]}/messages` }),
+      await api.call('POST', api.path, { as: api.as, body: { content: key } }),
     ];
     expect(answers.map((one) => one.status)).to.deep.equal([201, 201, 201]);
     expect(await stored(key)).to.equal(4);
   });
 
-  it('a refusal frees the key', async () => {
+  it('a refused call releases the key', async () => {
     const key = freshKey();
     const before = await claims().countDocuments();
     expect((await post(key, { content: '' })).status).to.equal(400);
@@ -87,8 +78,8 @@ describe('Idempotency-Key', () => {
     expect((await post(key)).status).to.equal(201);
   });
 
-  /** Puts a claim in place as a call that has not ended left it, made so long ago. */
-  const claimed = async (key: string, ageMs: number): Promise<string> => {
+  /** Stores the claim of a call that has not ended, made `ageMs` ago. */
+  const storeClaim = async (key: string, ageMs: number): Promise<string> => {
     const { body } = await post(key);
     const id = String(body.id);
     await changeClaim(id, { answer: null, claimedAt: new Date(Date.now() - ageMs) });
@@ -96,17 +87,17 @@ describe('Idempotency-Key', () => {
     return id;
   };
 
-  it('409 while the first call runs, up to 30 s', async () => {
+  it('409 while the first call runs, for up to 30 s', async () => {
     const key = freshKey();
-    await claimed(key, limits.idempotencyTakeoverMs - 2_000);
+    await storeClaim(key, limits.idempotencyTakeoverMs - 2_000);
     const { status, body } = await post(key);
     expect([status, body.code]).to.deep.equal([409, 'idempotency_conflict']);
     expect(await stored(key)).to.equal(0);
   });
 
-  it('after 30 s it is taken over, under an id of now: no reader that went on misses it', async () => {
+  it('201 after 30 s, with a new id above those of messages made meanwhile', async () => {
     const key = freshKey();
-    const id = await claimed(key, limits.idempotencyTakeoverMs + 100);
+    const id = await storeClaim(key, limits.idempotencyTakeoverMs + 100);
     const { body: meanwhile } = await post(freshKey());
     const { status, body } = await post(key);
     expect(status).to.equal(201);
@@ -114,17 +105,17 @@ describe('Idempotency-Key', () => {
     expect(await stored(key)).to.equal(1);
   });
 
-  it('20 that take over at once: one message', async () => {
+  it('20 calls at once after 30 s make one message', async () => {
     const key = freshKey();
-    await claimed(key, limits.idempotencyTakeoverMs + 100);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(key)));
+    await storeClaim(key, limits.idempotencyTakeoverMs + 100);
+    const answers = await inParallel(20, () => post(key));
     const made = answers.filter((one) => one.status === 201);
     expect(made.length).to.be.greaterThan(0);
     expect(new Set(made.map((one) => one.body.id)).size).to.equal(1);
     expect(await stored(key)).to.equal(1);
   });
 
-  it('taken over after the message was stored but not answered: that message is answered', async () => {
+  it('a repeated call returns the message that a crashed call stored', async () => {
     const key = freshKey();
     const { body: first } = await post(key);
     await changeClaim(first.id, { answer: null, claimedAt: new Date(0) });
@@ -133,7 +124,7 @@ describe('Idempotency-Key', () => {
     expect(await stored(key)).to.equal(1);
   });
 
-  it('after 10 minutes the key is free, before the database has cleaned up too', async () => {
+  it('an expired key can be used again, also before the database deletes it', async () => {
     const key = freshKey();
     const { body: first } = await post(key);
     await changeClaim(first.id, { expiresAt: new Date(Date.now() - 1) });
@@ -142,26 +133,26 @@ describe('Idempotency-Key', () => {
     expect(body.id).not.to.equal(first.id);
   });
 
-  it('64 characters pass, 65 are 400', async () => {
+  it('201 for a key of 64 characters, 400 for 65', async () => {
     expect((await post('k'.repeat(64))).status).to.equal(201);
     const { status, body } = await post('k'.repeat(65));
     expect([status, body.code]).to.deep.equal([400, 'invalid_request']);
     expect(await stored('k'.repeat(65))).to.equal(0);
   });
 
-  it('routes that make nothing ignore it', async () => {
+  it('routes that create nothing ignore the key', async () => {
     const key = freshKey();
     const { body } = await post(key);
     const edit = (content: string) =>
-      api.call('PATCH', `${path}/${String(body.id)}`, { as, body: { content }, headers: { 'Idempotency-Key': key } });
+      api.call('PATCH', `${api.path}/${String(body.id)}`, { as: api.as, body: { content }, headers: { 'Idempotency-Key': key } });
     expect((await edit('a')).body.content).to.equal('a');
     expect((await edit('b')).body.content).to.equal('b');
   });
 
-  it('the answer that holds a secret is kept encrypted', async () => {
+  it('a stored response with secrets is encrypted', async () => {
     const send = () =>
       api.call('POST', '/api/applications', {
-        as: `Bearer ${world.ownerToken}`,
+        as: `Bearer ${api.seeded.ownerToken}`,
         body: { name: 'secret keeper' },
         headers: { 'Idempotency-Key': 'secret' },
       });

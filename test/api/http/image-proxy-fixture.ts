@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { imageLink } from '../../../lib/domain/files/image-links.ts';
+import { toImageUrl } from '../../../lib/domain/files/image-links.ts';
 import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
 import { type Site, startSite } from '../../harness/site.ts';
 
-/** Beginnings that tell formats apart, each with some more bytes. */
+/** The first bytes of a file of each format, with some more bytes. */
 export const samples = {
   png: Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(200, 1)]),
   jpeg: Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), Buffer.alloc(200, 2)]),
@@ -13,33 +13,36 @@ export const samples = {
   tiff: Buffer.concat([Buffer.from('49492a00', 'hex'), Buffer.alloc(200, 6)]),
 };
 
-/** A PNG of so many bytes, as far as its beginning tells. */
+/** A PNG signature with so many bytes in all. */
 export const pngOfBytes = (bytes: number): Buffer => Buffer.concat([samples.png.subarray(0, 8), Buffer.alloc(bytes - 8, 7)]);
 
-/** An answer with its bytes. */
-export type Got = Answer<Buffer>;
+/** A response with its body as bytes. */
+export type BinaryAnswer = Answer<Buffer>;
 
-/** An API, and a stranger's site that it may reach; paths that begin with `/held` are answered when the test says so. */
-export interface ProxyScene {
+/** An API, and a site that it may request images from. The site holds requests for paths that begin with `/held` until the test answers them. */
+export interface ImageProxyFixture {
   api: TestApi;
   site: Site;
-  /** Requests for `/held…` that wait for their answer. */
+  /** The held requests. */
   held: { path: string; answer: () => void }[];
-  /** The path on our origin of the image at `url`, or at this path of the site. */
+  /** The path on our origin of the image at `url`, or at a path of the site. */
   pathOf(url: string): string;
-  /** Asks for a path of ours, as the caller with this address. */
-  get(path: string, options?: { method?: string; caller?: string; headers?: Record<string, string>; signal?: AbortSignal }): Promise<Got>;
-  /** Asks for the image at a path of the site. */
-  image(path: string, caller?: string): Promise<Got>;
+  /** Requests a path on our origin, as the caller with this address. */
+  get(
+    path: string,
+    options?: { method?: string; caller?: string; headers?: Record<string, string>; signal?: AbortSignal },
+  ): Promise<BinaryAnswer>;
+  /** Requests the image at a path of the site. */
+  image(path: string, caller?: string): Promise<BinaryAnswer>;
   close(): Promise<void>;
 }
 
-/** Starts a scene whose site answers by `handle`; `allow` are further pairs of OUTBOUND_ALLOW. */
-export async function startProxyScene(
+/** Starts an API and a site that responds with `handle`. `allow` has more pairs for OUTBOUND_ALLOW. */
+export async function startImageProxyFixture(
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,
   allow: readonly string[] = [],
-): Promise<ProxyScene> {
-  const held: ProxyScene['held'] = [];
+): Promise<ImageProxyFixture> {
+  const held: ImageProxyFixture['held'] = [];
   const site = await startSite((request, response) => {
     const path = request.url ?? '';
     if (!path.startsWith('/held')) return void handle(request, response);
@@ -49,11 +52,11 @@ export async function startProxyScene(
   });
   const api = await startTestApi({ OUTBOUND_ALLOW: [site.pair, ...allow].join(','), TRUST_PROXY: '1' });
   const { config } = api.platform;
-  const scene: ProxyScene = {
+  const fixture: ImageProxyFixture = {
     api,
     site,
     held,
-    pathOf: (url) => imageLink(config, url.startsWith('/') ? site.url + url : url).slice(config.baseUrl.length),
+    pathOf: (url) => toImageUrl(config, url.startsWith('/') ? site.url + url : url).slice(config.baseUrl.length),
     async get(path, { method = 'GET', caller = '192.0.2.1', headers = {}, signal } = {}) {
       const response = await fetch(api.url + path, {
         method,
@@ -62,11 +65,11 @@ export async function startProxyScene(
       });
       return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
     },
-    image: (path, caller) => scene.get(scene.pathOf(path), caller === undefined ? {} : { caller }),
+    image: (path, caller) => fixture.get(fixture.pathOf(path), caller === undefined ? {} : { caller }),
     async close() {
       await api.close();
       await site.close();
     },
   };
-  return scene;
+  return fixture;
 }

@@ -1,70 +1,58 @@
 import { expect } from 'chai';
 import type { Message } from '../../../lib/contract/message.ts';
-import { imageAddressOf, imageLink } from '../../../lib/domain/files/image-links.ts';
-import { type Bot, type Caller, makeBot, makePerson, makeServer, send } from '../../harness/factories.ts';
-import { type Ear, listenAs, startWhole, type Whole } from '../../harness/whole.ts';
+import { parseProxyPath, toImageUrl } from '../../../lib/domain/files/image-links.ts';
+import { recordEvents, startParlance } from '../../harness/parlance.ts';
+import { send } from '../../harness/requests.ts';
+import { make, newBot, useServer } from '../../harness/use.ts';
 
-describe('images of embeds on our own origin', () => {
-  let whole: Whole;
-  let owner: Caller;
-  let bot: Bot;
-  let path: string;
-  let ear: Ear;
-  before(async () => {
-    whole = await startWhole();
-    owner = await makePerson(whole);
-    const server = await makeServer(whole, owner);
-    bot = await makeBot(whole, owner, server.id);
-    path = `/api/channels/${server.general}/messages`;
-    ear = await listenAs(whole, owner.token);
-  });
-  after(async () => {
-    await ear.client.close();
-    await whole.close();
-  });
+describe('image proxy URLs of embeds', () => {
+  const { api, owner, server, bot } = useServer({ bot: newBot() }, { start: startParlance });
+  const recorder = make(() => recordEvents(api, owner.token));
+  after(() => recorder.client.close());
 
+  const path = (id = ''): string => `/api/channels/${server.general}/messages${id && `/${id}`}`;
   const evil = 'https://evil.example/x.png';
   const [icon, image, thumbnail] = ['http://a.example/i.png', 'https://b.example/ü.png?q=1#x', 'HTTPS://C.EXAMPLE/t.png'];
-  const given = (name: string) => ({
+  const input = (name: string) => ({
     author: { name, iconUrl: icon, proxyIconUrl: evil },
     image: { url: image, proxyUrl: evil },
     thumbnail: { url: thumbnail, proxyUrl: 5 },
     proxyUrl: evil,
   });
-  const link = (url: string): string => imageLink(whole.platform.config, url);
+  const link = (url: string): string => toImageUrl(api.platform.config, url);
   const shown = (name: string) => ({
     author: { name, iconUrl: icon, proxyIconUrl: link(icon) },
     image: { url: image, proxyUrl: link(image) },
     thumbnail: { url: thumbnail, proxyUrl: link(thumbnail) },
   });
 
-  it('a post, a read, a page, an edit and their events show them; nobody can plant others', async () => {
-    const made = await send<Message>(whole, 201, bot, 'POST', path, { embeds: [given('a'), { title: 'none' }] });
-    const event = await ear.hears(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === made.id);
-    const [page] = await send<Message[]>(whole, 200, owner, 'GET', `${path}?limit=1`);
-    const read = await send<Message>(whole, 200, owner, 'GET', `${path}/${made.id}`);
+  it('posts, reads, pages, edits and events have the proxy URLs, and callers cannot set others', async () => {
+    const made = await send<Message>(api, 201, bot, 'POST', path(), { embeds: [input('a'), { title: 'none' }] });
+    const event = await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === made.id);
+    const [page] = await send<Message[]>(api, 200, owner, 'GET', `${path()}?limit=1`);
+    const read = await send<Message>(api, 200, owner, 'GET', path(made.id));
     for (const embeds of [made.embeds, event.d.embeds, page?.embeds, read.embeds])
       expect(embeds).to.deep.equal([shown('a'), { title: 'none' }]);
-    const edited = await send<Message>(whole, 200, bot, 'PATCH', `${path}/${made.id}`, { embeds: [given('b')] });
-    const update = await ear.hears(({ t, d }) => t === 'MESSAGE_UPDATE' && d.id === made.id);
+    const edited = await send<Message>(api, 200, bot, 'PATCH', path(made.id), { embeds: [input('b')] });
+    const update = await recorder.waitFor(({ t, d }) => t === 'MESSAGE_UPDATE' && d.id === made.id);
     for (const embeds of [edited.embeds, update.d.embeds]) expect(embeds).to.deep.equal([shown('b')]);
-    const stored = await whole.platform.db.messages.findOne({ _id: made.id }).lean();
+    const stored = await api.platform.db.messages.findOne({ _id: made.id }).lean();
     expect(JSON.stringify(stored)).to.not.match(/proxy|evil/i);
   });
 
-  it('each is a path of ours on BASE_URL, the same every time, and only for this installation', () => {
-    const { config } = whole.platform;
+  it('a URL is a path on BASE_URL, always the same, and valid only with this APP_KEY', () => {
+    const { config } = api.platform;
     for (const url of [icon, image, thumbnail, `https://x.example/${'😀'.repeat(500)}`]) {
       const made = new URL(link(url));
       expect(made.href).to.equal(`${config.baseUrl}${made.pathname}`).and.equal(link(url));
       expect(made.pathname).to.match(/^\/images\/[\w-]{22}\/[\w-]+$/);
-      expect(imageAddressOf(config, made.pathname)).to.equal(url);
-      expect(imageAddressOf({ ...config, APP_KEY: Buffer.alloc(32) }, made.pathname)).to.equal(null);
+      expect(parseProxyPath(config, made.pathname)).to.equal(url);
+      expect(parseProxyPath({ ...config, APP_KEY: Buffer.alloc(32) }, made.pathname)).to.equal(null);
     }
   });
 
-  it('a file of ours is shown from where it is; what only looks like one is not', () => {
-    const { baseUrl } = whole.platform.config;
+  it('a file of this installation keeps its URL; one that only resembles it does not', () => {
+    const { baseUrl } = api.platform.config;
     const file = `/files/${'0af'.repeat(10)}00/a%20b.png`;
     expect(link(baseUrl + file)).to.equal(baseUrl + file);
     for (const url of [

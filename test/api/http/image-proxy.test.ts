@@ -3,17 +3,17 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
 import { expectError } from '../../harness/expect-error.ts';
-import { type Got, type ProxyScene, pngOfBytes, samples, startProxyScene } from './image-proxy-fixture.ts';
+import { use } from '../../harness/use.ts';
+import { type BinaryAnswer, pngOfBytes, samples, startImageProxyFixture } from './image-proxy-fixture.ts';
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
 const redirect = (response: ServerResponse, location: string): unknown => response.writeHead(302, { location }).end();
-const expectNone = ({ status, headers, body }: Got): void => {
+const expectNoImage = ({ status, headers, body }: BinaryAnswer): void => {
   expectError({ status, headers, body: JSON.parse(body.toString()) as Record<string, unknown> }, 404, 'not_found');
   expect(headers.get('Cache-Control')).to.equal('no-store');
 };
 
 describe('GET /images/{signature}/{url}', () => {
-  let scene: ProxyScene;
   let seen: IncomingHttpHeaders;
   const limit = limits.imageProxyBytes;
   const png = (response: ServerResponse): ServerResponse => response.setHeader('content-type', 'image/png');
@@ -55,25 +55,24 @@ describe('GET /images/{signature}/{url}', () => {
       setImmediate(() => response.destroy());
     },
     '/to-metadata': (response) => redirect(response, 'http://169.254.169.254/latest/meta-data'),
-    '/to-loopback': (response) => redirect(response, `http://localhost:${scene.site.port}/png`),
+    '/to-loopback': (response) => redirect(response, `http://localhost:${fixture.site.port}/png`),
     '/stuck': () => undefined,
     '/slow': (response) => png(response).write(samples.png),
     '/slow-html': (response) => png(response).write(`<!doctype html><p>${'x'.repeat(500)}`),
   };
-  before(async () => {
-    scene = await startProxyScene((request, response) => {
+  const fixture = use(() =>
+    startImageProxyFixture((request, response) => {
       seen = request.headers;
       pages[(request.url ?? '').replace(/\?.*/, '')]?.(response);
-    });
-  });
-  after(() => scene.close());
+    }),
+  );
   beforeEach(() => {
-    scene.site.asked.length = 0;
+    fixture.site.asked.length = 0;
   });
 
   for (const format of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const)
-    it(`${format} is what its bytes say, whatever its host calls it, with strict headers`, async () => {
-      const { status, headers, body } = await scene.image(`/${format}`);
+    it(`200 with the type image/${format} of the bytes, whatever Content-Type the host sends, and strict headers`, async () => {
+      const { status, headers, body } = await fixture.image(`/${format}`);
       expect([status, headers.get('Content-Type'), body.equals(samples[format])]).to.deep.equal([200, `image/${format}`, true]);
       expect(headers.get('Content-Length')).to.equal(String(body.length));
       expect(headers.get('X-Content-Type-Options')).to.equal('nosniff');
@@ -85,24 +84,24 @@ describe('GET /images/{signature}/{url}', () => {
     });
 
   for (const path of ['/short', '/limit', '/hop3', '/png?a=%20b&c#part'])
-    it(`${path} is an image`, async () => expect((await scene.image(path)).status).to.equal(200));
+    it(`200 for ${path}`, async () => expect((await fixture.image(path)).status).to.equal(200));
 
-  it('HEAD is GET without the body, and asks for the same image', async () => {
-    const [get, head] = [await scene.image('/png?head'), await scene.get(scene.pathOf('/png?head'), { method: 'HEAD' })];
+  it('HEAD responds as GET does, without the body, and uses the same cached image', async () => {
+    const [get, head] = [await fixture.image('/png?head'), await fixture.get(fixture.pathOf('/png?head'), { method: 'HEAD' })];
     expect([head.status, head.body.length]).to.deep.equal([200, 0]);
     for (const name of ['Content-Type', 'Content-Length', 'Cache-Control', 'Content-Security-Policy'])
       expect(head.headers.get(name), name).to.equal(get.headers.get(name));
-    expect(scene.site.asked).to.deep.equal(['/png?head']);
+    expect(fixture.site.asked).to.deep.equal(['/png?head']);
   });
 
-  it('nothing of who asks goes on to the host', async () => {
+  it('the host receives no headers of the caller', async () => {
     const headers = {
       Cookie: 'parlance_session=secret',
       Referer: 'http://ours.example/x',
       'User-Agent': 'browser',
       'X-Forwarded-For': '192.0.2.9',
     };
-    expect((await scene.get(scene.pathOf('/png?who'), { headers })).status).to.equal(200);
+    expect((await fixture.get(fixture.pathOf('/png?who'), { headers })).status).to.equal(200);
     expect(seen).to.have.all.keys('host', 'connection', 'accept', 'accept-encoding', 'user-agent');
     expect(seen['user-agent']).to.equal('Parlance');
   });
@@ -125,34 +124,34 @@ describe('GET /images/{signature}/{url}', () => {
     '/to-loopback',
   ])
     it(`404 for ${path}`, async () => {
-      expectNone(await scene.image(path));
-      expect(scene.site.asked[0]).to.equal(path);
-      await scene.site.quiet();
+      expectNoImage(await fixture.image(path));
+      expect(fixture.site.asked[0]).to.equal(path);
+      await fixture.site.quiet();
     });
 
-  it('404 for what does not answer in 5 s, or not to the end; for what begins like no image at once', async () => {
+  it('404 for a response that does not start or end in 5 s, and at once for one that does not start as an image', async () => {
     const ended: string[] = [];
     const ask = async (path: string): Promise<void> => {
-      expectNone(await scene.image(path));
+      expectNoImage(await fixture.image(path));
       ended.push(path);
     };
     await Promise.all(['/stuck', '/slow', '/slow-html'].map(ask));
     expect(ended[0]).to.equal('/slow-html');
-    await scene.site.quiet();
+    await fixture.site.quiet();
   });
 
-  it('404 for addresses that are not public, and what is no address', async () => {
-    const { port } = scene.site;
+  it('404 for addresses that are not public, and for invalid URLs', async () => {
+    const { port } = fixture.site;
     const hosts = ['[::1]', 'localhost', '0x7f.0.0.2', '10.0.0.1', '169.254.169.254', '[::ffff:7f00:1]', 'user:secret@127.0.0.1'];
     for (const url of [...hosts.map((host) => `http://${host}:${port}/png`), 'http://[bad', 'ftp://example.org/x', 'file:///etc/passwd'])
-      expectNone(await scene.get(scene.pathOf(url)));
-    expect(scene.site.asked).to.deep.equal([]);
+      expectNoImage(await fixture.get(fixture.pathOf(url)));
+    expect(fixture.site.asked).to.deep.equal([]);
   });
 
-  it('404 for a path that we did not make, without asking anybody', async () => {
-    const path = scene.pathOf('/png?signed');
+  it('404 for a path with a wrong signature, without a request to any host', async () => {
+    const path = fixture.pathOf('/png?signed');
     const [, , signature = '', encoded = ''] = path.split('/');
-    const other = scene.pathOf('/png?other').split('/')[3];
+    const other = fixture.pathOf('/png?other').split('/')[3];
     const wrong = [
       '/images',
       '/images/',
@@ -167,17 +166,17 @@ describe('GET /images/{signature}/{url}', () => {
       `${path}/`,
       `${path}=`,
       `${path}/a.png`,
-      `/images/${signature}/${encodeURIComponent(`${scene.site.url}/png?signed`)}`,
+      `/images/${signature}/${encodeURIComponent(`${fixture.site.url}/png?signed`)}`,
       `/images/%00/${encoded}`,
     ];
-    for (const one of wrong) expectNone(await scene.get(one));
-    expect(scene.site.asked).to.deep.equal([]);
-    expect((await scene.get(`${path}?query=is-ignored`)).status).to.equal(200);
+    for (const one of wrong) expectNoImage(await fixture.get(one));
+    expect(fixture.site.asked).to.deep.equal([]);
+    expect((await fixture.get(`${path}?query=is-ignored`)).status).to.equal(200);
   });
 
   for (const method of ['POST', 'PUT', 'DELETE'])
-    it(`405 ${method}`, async () => {
-      const answer = await scene.get(scene.pathOf('/png'), { method });
+    it(`405 for ${method}`, async () => {
+      const answer = await fixture.get(fixture.pathOf('/png'), { method });
       expect([answer.status, answer.headers.get('Allow')]).to.deep.equal([405, 'GET']);
     });
 });

@@ -1,52 +1,49 @@
-import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import Koa from 'koa';
-import { requests } from '../../../apps/api/middleware/request.ts';
+import { createRequestMiddleware } from '../../../apps/api/middleware/request.ts';
 import { servePages } from '../../../apps/api/pages.ts';
 import type { State } from '../../../apps/api/state.ts';
 import { createLog } from '../../../lib/base/log.ts';
 import { createMetrics } from '../../../lib/base/metrics.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { startSite } from '../../harness/site.ts';
 import { testConfig } from '../../harness/stores.ts';
 
-/** An answer with its bytes. */
-export interface Got {
+/** A response with its body as bytes. */
+export interface PageAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** The BASE_URL of pages that are served for a test, unless it says another. */
+/** The default BASE_URL of served pages. */
 export const base = 'http://localhost:8080';
-/** Pages that are served. */
-export interface Served {
-  /** Asks for `path` exactly as it is written. */
-  get(path: string, headers?: Record<string, string>, method?: string): Promise<Got>;
+/** A server of pages. */
+export interface PageServer {
+  /** Requests `path` exactly as it is written. */
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<PageAnswer>;
   close(): Promise<void>;
 }
 
-/** Serves `folder` as the api does, with nothing behind it. */
-export async function serve(folder: string, overrides: Record<string, string> = {}): Promise<Served> {
+/** Serves the pages in `folder` as the API does, without its routes. */
+export async function startPageServer(folder: string, overrides: Record<string, string> = {}): Promise<PageServer> {
   const config = testConfig({ BASE_URL: base, GATEWAY_URL: 'wss://gate.example:9000/gateway', ...overrides });
   const platform = { config, log: createLog('api', 'silent') } as unknown as ApiPlatform;
-  const app = new Koa<State>().use(requests(platform, createMetrics('api'))).use(servePages(platform, folder));
+  const app = new Koa<State>().use(createRequestMiddleware(platform, createMetrics('api'))).use(servePages(platform, folder));
   app.silent = true;
   const answer = app.callback();
-  const server: Server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await startSite((incoming, outgoing) => void answer(incoming, outgoing));
   return {
+    close,
     get: (path, headers = {}, method = 'GET') =>
-      new Promise<Got>((resolve, reject) => {
+      new Promise<PageAnswer>((resolve, reject) => {
         const asking = request({ port, host: '127.0.0.1', path, method, headers: { host: 'localhost:8080', ...headers }, agent: false });
         asking.once('error', reject).once('response', (response) => {
-          const pieces: Buffer[] = [];
-          response.on('data', (piece: Buffer) => pieces.push(piece));
-          response.once('error', reject);
-          response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) }));
+          const { statusCode: status = 0, headers: received } = response;
+          void buffer(response).then((body) => resolve({ status, headers: received, body }), reject);
         });
         asking.end();
       }),
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }

@@ -5,15 +5,14 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import { expect } from 'chai';
 import { clientPaths } from '../../../apps/api/pages.ts';
 import { startTestApi } from '../../harness/api.ts';
-import { base, type Served, serve } from './pages-fixture.ts';
+import { use } from '../../harness/use.ts';
+import { base, startPageServer } from './pages-fixture.ts';
 
 const script = `console.log('${'x'.repeat(2_000)}')`;
 
-describe('the pages', () => {
-  let folder: string;
-  let pages: Served;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'parlance-pages-'));
+describe('pages', () => {
+  const pages = use(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parlance-pages-'));
     await mkdir(join(folder, 'web/assets/.git'), { recursive: true });
     await mkdir(join(folder, 'web/assets/folder.js'));
     const files: Record<string, string | Buffer> = {
@@ -32,11 +31,9 @@ describe('the pages', () => {
       'web/assets/.git/config.js': 'secret',
     };
     await Promise.all(Object.entries(files).map(([name, content]) => writeFile(join(folder, name), content)));
-    pages = await serve(join(folder, 'web'));
-  });
-  after(async () => {
-    await pages.close();
-    await rm(folder, { recursive: true, force: true });
+    const web = join(folder, 'web');
+    const server = await startPageServer(web);
+    return { ...server, web, close: () => server.close().then(() => rm(folder, { recursive: true, force: true })) };
   });
 
   const table: [path: string, type: string, caching: string, body: string][] = [
@@ -51,7 +48,7 @@ describe('the pages', () => {
     ['/app.webmanifest', 'application/manifest+json; charset=utf-8', 'public, max-age=86400', '{}'],
   ];
   for (const [path, type, caching, body] of table)
-    it(`GET and HEAD ${path}`, async () => {
+    it(`200 for GET and HEAD of ${path}`, async () => {
       const [get, head] = [await pages.get(path), await pages.get(path, {}, 'HEAD')];
       for (const { status, headers } of [get, head]) {
         expect([status, headers['content-type'], headers['cache-control']]).to.deep.equal([200, type, caching]);
@@ -118,7 +115,7 @@ describe('the pages', () => {
     '/%6cogin',
     '/etc/passwd',
   ])
-    it(`404 ${path}`, async () => {
+    it(`404 for ${path}`, async () => {
       const { status, headers, body } = await pages.get(path);
       expect(status).to.equal(404);
       expect(headers['cache-control']).to.equal('no-store');
@@ -127,7 +124,7 @@ describe('the pages', () => {
 
   const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
   for (const path of ['/nothing', '/loginx', '/Login', '/developersx', '/robots.svg', '/index.html', '/etc/passwd', '//login'])
-    it(`404 ${path} is the client for a browser, which is not kept, and nothing of the kind for others`, async () => {
+    it(`404 for ${path}, with the client’s page for browsers only`, async () => {
       const { status, headers, body } = await pages.get(path, browser);
       expect([status, headers['content-type'], String(body)]).to.deep.equal([404, 'text/html; charset=utf-8', '<title>client</title>']);
       expect([headers['cache-control'], headers.etag]).to.deep.equal(['no-store', undefined]);
@@ -138,7 +135,7 @@ describe('the pages', () => {
     });
 
   for (const path of ['/api', '/api/nothing', '/files/x', '/images/x', '/assets/none-1.js', '/gateway'])
-    it(`404 ${path} is none of the client, for a browser too`, async () => {
+    it(`404 for ${path} without the client’s page, also for browsers`, async () => {
       const { status, body } = await pages.get(path, browser);
       expect([status, String(body).includes('client')]).to.deep.equal([404, false]);
     });
@@ -151,13 +148,13 @@ describe('the pages', () => {
     ['zstd', undefined, (bytes) => bytes],
   ];
   for (const [accepted, sent, read] of encodings)
-    it(`Accept-Encoding: ${accepted} gets ${sent ?? 'the file itself'}`, async () => {
+    it(`Content-Encoding: ${sent ?? 'none'} for Accept-Encoding: ${accepted}`, async () => {
       const { status, headers, body } = await pages.get('/assets/index-Ab_1-x.js', { 'accept-encoding': accepted });
       expect([status, headers['content-encoding'], headers['content-type']]).to.deep.equal([200, sent, 'text/javascript; charset=utf-8']);
       expect([String(read(body)), headers['content-length']]).to.deep.equal([script, String(body.length)]);
     });
 
-  it('a page that is known already is 304, until its content is another', async () => {
+  it('304 for a cached page until its content changes', async () => {
     const { etag = '', 'last-modified': modified } = (await pages.get('/')).headers;
     expect([etag.length > 20, modified]).to.deep.equal([true, undefined]);
     expect((await pages.get('/developers')).headers.etag).to.not.equal(etag);
@@ -166,7 +163,7 @@ describe('the pages', () => {
       return [status, headers.etag === etag, body.length, headers['content-security-policy'] !== undefined];
     };
     expect(await ask()).to.deep.equal([304, true, 0, true]);
-    const path = join(folder, 'web/index.html');
+    const path = join(pages.web, 'index.html');
     await utimes(path, new Date(0), new Date(1_000));
     expect(await ask()).to.deep.equal([304, true, 0, true]);
     await writeFile(path, '<title>newest</title>');
@@ -176,7 +173,7 @@ describe('the pages', () => {
   });
 
   for (const method of ['POST', 'PUT', 'DELETE'])
-    it(`405 ${method} of a page`, async () => {
+    it(`405 for ${method} of a page`, async () => {
       const { status, headers } = await pages.get('/login', {}, method);
       expect([status, headers.allow]).to.deep.equal([405, 'GET']);
     });
@@ -197,8 +194,8 @@ describe('the pages', () => {
     ['https://chat.example', 'localhost', '/login', undefined],
   ];
   for (const [baseUrl, host, path, location] of hosts)
-    it(`at ${baseUrl}, ${path} asked of ${host} ${location ? `is at ${location}` : 'is where it is'}`, async () => {
-      const other = await serve(join(folder, 'web'), { BASE_URL: baseUrl });
+    it(`${path} on ${host} ${location ? `redirects to ${location}` : 'does not redirect'} with BASE_URL ${baseUrl}`, async () => {
+      const other = await startPageServer(pages.web, { BASE_URL: baseUrl });
       try {
         const { status, headers } = await other.get(path, { host });
         expect([status, headers.location]).to.deep.equal([location ? 307 : path.startsWith('//') ? 404 : 200, location]);
@@ -207,8 +204,8 @@ describe('the pages', () => {
       }
     });
 
-  it('503 in one line while they are not built', async () => {
-    const other = await serve(join(folder, 'nothing'));
+  it('503 with one line of text when the pages are not built', async () => {
+    const other = await startPageServer(join(pages.web, 'nothing'));
     try {
       for (const path of ['/', '/developers']) {
         const { status, body } = await other.get(path);
@@ -220,7 +217,7 @@ describe('the pages', () => {
     }
   });
 
-  it('the api serves them, and no other path has become one', async () => {
+  it('the API serves them, and 404 for other paths', async () => {
     const api = await startTestApi();
     try {
       const page = await fetch(`${api.url}/login`, { redirect: 'manual' });

@@ -2,61 +2,59 @@ import { type ClientRequest, request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { until } from '../../harness/scene.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { seedServer } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
 
 const multipart = 'multipart/form-data; boundary=xyz';
 const part = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="a.bin"\r\n\r\n';
 const smallUpload = `${part}x\r\n--xyz--\r\n`;
 const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-interface Answered {
+interface SlowAnswer {
   status: number;
   code: string;
   retryAfter: string | undefined;
   connection: string | undefined;
 }
 
-describe('bodies that come slowly', () => {
-  let api: TestApi;
-  const begun: Sending[] = [];
-  before(async () => {
-    api = await startTestApi({ TRUST_PROXY: '1' });
-  });
+interface SlowRequest {
+  sent: ClientRequest;
+  answer: Promise<SlowAnswer | null>;
+  isAnswered: () => boolean;
+}
+interface RequestOptions {
+  path: string;
+  method?: string;
+  as?: string;
+  type?: string;
+  from?: string;
+  /** The part of the body that is sent at once. */
+  start?: string;
+  /** The length of the whole body. */
+  length?: number;
+}
+
+describe('slow bodies', () => {
+  const api = use(() => startTestApi({ TRUST_PROXY: '1' }));
+  const begun: SlowRequest[] = [];
   afterEach(() => {
     for (const { sent } of begun.splice(0)) sent.destroy();
   });
-  after(() => api.close());
 
   const connections = (): number => begun.filter(({ sent }) => sent.socket && !sent.socket.closed).length;
 
-  interface Sending {
-    sent: ClientRequest;
-    answer: Promise<Answered | null>;
-    isAnswered: () => boolean;
-  }
-  interface What {
-    path: string;
-    method?: string;
-    as?: string;
-    type?: string;
-    from?: string;
-    /** What is sent of the body; undefined: nothing. */
-    begin?: string;
-    /** Its whole length. */
-    length?: number;
-  }
-  /** Begins a request whose body stays unfinished unless `length` says otherwise. */
+  /** Starts a request. Its body stays incomplete unless `start` has `length` bytes. */
   const begin = ({
     path,
     method = 'POST',
     as,
     type = 'application/json',
     from = '192.0.2.1',
-    begin: first,
+    start,
     length = 5_000,
-  }: What): Sending => {
+  }: RequestOptions): SlowRequest => {
     const headers = {
       'Content-Type': type,
       'Content-Length': length,
@@ -66,7 +64,7 @@ describe('bodies that come slowly', () => {
     };
     const sent = request(api.url + path, { method, headers, agent: false });
     let answered = false;
-    const answer = new Promise<Answered | null>((resolve) => {
+    const answer = new Promise<SlowAnswer | null>((resolve) => {
       sent.on('error', () => resolve(null));
       sent.on('response', (response) => {
         answered = true;
@@ -78,40 +76,40 @@ describe('bodies that come slowly', () => {
       });
     });
     sent.flushHeaders();
-    if (first !== undefined) sent.write(first);
+    if (start !== undefined) sent.write(start);
     const sending = { sent, answer, isAnswered: () => answered };
     begun.push(sending);
     return sending;
   };
-  const whole = (what: What & { begin: string }): Promise<Answered | null> =>
-    begin({ ...what, length: Buffer.byteLength(what.begin) }).answer;
-  const statusOf = async (answer: Promise<Answered | null>): Promise<number | undefined> => (await answer)?.status;
+  const sendWhole = (options: RequestOptions & { start: string }): Promise<SlowAnswer | null> =>
+    begin({ ...options, length: Buffer.byteLength(options.start) }).answer;
+  const statusOf = async (answer: Promise<SlowAnswer | null>): Promise<number | undefined> => (await answer)?.status;
 
-  /** A server with so many webhooks; answers the paths of their code-host routes. */
+  /** Seeds a server with `count` webhooks; returns the paths of their code-host routes. */
   const hooksOf = async (count: number): Promise<string[]> => {
-    const world = await makeWorld(api.platform, { bots: 0, channels: 1 });
-    const path = `/api/channels/${world.channelIds[0]}/webhooks`;
+    const seeded = await seedServer(api.platform, { bots: 0, channels: 1 });
+    const path = `/api/channels/${seeded.channelIds[0]}/webhooks`;
     const made = await Promise.all(
       range(count).map(() =>
-        api.call<{ id: string; token: string }>('POST', path, { as: `Bearer ${world.ownerToken}`, body: { name: 'x' } }),
+        api.call<{ id: string; token: string }>('POST', path, { as: `Bearer ${seeded.ownerToken}`, body: { name: 'x' } }),
       ),
     );
     return made.map(({ body }) => `/api/webhooks/${body.id}/${body.token}/codehost`);
   };
   const delivery = '{"zen":"x"}';
 
-  it('408 body_too_slow and a closed connection: no first byte, one byte, a few bytes a second', async () => {
-    const world = await makeWorld(api.platform, { bots: 1, channels: 1 });
+  it('408 body_too_slow and a closed connection for no byte, one byte and a few bytes a second', async () => {
+    const seeded = await seedServer(api.platform, { bots: 1, channels: 1 });
     const [hook = ''] = await hooksOf(1);
-    const messages = `/api/channels/${world.channelIds[0]}/messages`;
-    const bot = `Bot ${world.bots[0]?.token}`;
-    const kinds: What[] = [
+    const messages = `/api/channels/${seeded.channelIds[0]}/messages`;
+    const bot = `Bot ${seeded.bots[0]?.token}`;
+    const kinds: RequestOptions[] = [
       { path: hook },
       { path: messages, as: bot },
       { path: messages, as: bot, type: multipart },
-      { path: '/api/users/@me/avatar', method: 'PUT', as: `Bearer ${world.ownerToken}`, type: 'image/png' },
+      { path: '/api/users/@me/avatar', method: 'PUT', as: `Bearer ${seeded.ownerToken}`, type: 'image/png' },
     ];
-    const slow = kinds.flatMap((kind) => [begin(kind), begin({ ...kind, begin: '{' }), begin({ ...kind, begin: part })]);
+    const slow = kinds.flatMap((kind) => [begin(kind), begin({ ...kind, start: '{' }), begin({ ...kind, start: part })]);
     const trickle = setInterval(() => {
       for (const { sent } of slow.filter((_, n) => n % 3 === 2)) if (!sent.destroyed) sent.write('x');
     }, 500);
@@ -120,63 +118,59 @@ describe('bodies that come slowly', () => {
     expect(answers).to.deep.equal(slow.map(() => ({ status: 408, code: 'body_too_slow', retryAfter: '1', connection: 'close' })));
   });
 
-  it('a server that sends many slow deliveries leaves slots to others, from its address too; headers without a body take none', async () => {
+  it('many slow deliveries to one server leave slots to others, also from the same address; requests without a body take none', async () => {
     const hooks = await hooksOf(12);
-    const slow = range(48).map((n) => begin({ path: hooks[n % 12] as string, begin: '{' }));
+    const slow = range(48).map((n) => begin({ path: hooks[n % 12] as string, start: '{' }));
     const silent = range(48).map((n) => begin({ path: hooks[n % 12] as string }));
-    await until(() => connections() === 96, 'all have begun');
+    await waitUntil(() => connections() === 96, 'all connections');
     const [one = '', two = ''] = [...(await hooksOf(1)), ...(await hooksOf(1))];
-    expect(await statusOf(whole({ path: one, begin: delivery, from: '192.0.2.2' }))).to.equal(204);
-    expect(await statusOf(whole({ path: two, begin: delivery }))).to.equal(204);
+    expect(await statusOf(sendWhole({ path: one, start: delivery, from: '192.0.2.2' }))).to.equal(204);
+    expect(await statusOf(sendWhole({ path: two, start: delivery }))).to.equal(204);
     expect([...slow, ...silent].filter(({ isAnswered }) => isAnswered()).length).to.equal(0);
   });
 
-  it('when slow deliveries of many servers hold all slots, one of them gives its slot up to a server that holds none', async () => {
+  it('when slow deliveries of many servers hold all slots, a server without a slot gets one of them', async () => {
     const hooks = await Promise.all(range(limits.deliveriesReadAtOnce).map(() => hooksOf(1)));
-    const slow = hooks.map(([path = ''], n) => begin({ path, begin: '{', from: `192.0.2.${10 + (n % 4)}` }));
-    const [victim = ''] = await hooksOf(1);
-    expect(await statusOf(whole({ path: victim, begin: delivery }))).to.equal(204);
+    const slow = hooks.map(([path = ''], n) => begin({ path, start: '{', from: `192.0.2.${10 + (n % 4)}` }));
+    const [hook = ''] = await hooksOf(1);
+    expect(await statusOf(sendWhole({ path: hook, start: delivery }))).to.equal(204);
     expect(slow.filter(({ isAnswered }) => isAnswered()).length).to.be.lessThan(2);
   });
 
   describe('uploads', () => {
-    let world: World;
-    let uploadBy: (bot: number, more?: Partial<What>) => What;
-    before(async () => {
-      world = await makeWorld(api.platform, { bots: 40, channels: 1 });
-      uploadBy = (bot, more = {}) => ({
-        path: `/api/channels/${world.channelIds[0]}/messages`,
-        as: `Bot ${world.bots[bot]?.token}`,
-        type: multipart,
-        begin: part,
-        ...more,
-      });
+    const seeded = make(() => seedServer(api.platform, { bots: 40, channels: 1 }));
+    const uploadBy = (bot: number, more: Partial<RequestOptions> = {}): RequestOptions => ({
+      path: `/api/channels/${seeded.channelIds[0]}/messages`,
+      as: `Bot ${seeded.bots[bot]?.token}`,
+      type: multipart,
+      start: part,
+      ...more,
     });
 
-    it('four accounts with ten slow uploads each leave slots to a fifth, at their address too', async () => {
+    it('four accounts with ten slow uploads each leave slots to a fifth, also from the same address', async () => {
       for (const n of range(40)) begin(uploadBy(n % 4, { from: `192.0.2.${n % 2}` }));
-      await until(() => connections() === 40, 'all have begun');
+      await waitUntil(() => connections() === 40, 'all connections');
       for (const from of ['192.0.2.1', '192.0.2.9'])
-        expect(await statusOf(whole({ ...uploadBy(5, { from }), begin: smallUpload }))).to.equal(201);
+        expect(await statusOf(sendWhole({ ...uploadBy(5, { from }), start: smallUpload }))).to.equal(201);
     });
 
-    it('when slow uploads of many accounts hold all slots, one of them gives its slot up to an account that holds none', async () => {
+    it('when slow uploads of many accounts hold all slots, an account without a slot gets one of them', async () => {
       const slow = range(limits.uploadsAtOnce).map((n) => begin(uploadBy(n, { from: `192.0.2.${n % 4}` })));
-      await until(() => connections() === slow.length, 'all have begun');
-      expect(await statusOf(whole({ ...uploadBy(39, { from: '192.0.2.9' }), begin: smallUpload }))).to.equal(201);
+      await waitUntil(() => connections() === slow.length, 'all connections');
+      expect(await statusOf(sendWhole({ ...uploadBy(39, { from: '192.0.2.9' }), start: smallUpload }))).to.equal(201);
       const answers = slow.filter(({ isAnswered }) => isAnswered());
       expect(answers.length).to.be.lessThan(2);
     });
 
-    it('429 for the eleventh at once of one account, and a sender that leaves frees its slot', async () => {
+    it('429 for the eleventh upload at once of one account; a disconnected sender releases its slot', async () => {
       const slow = range(limits.uploadsPerCaller).map(() => begin(uploadBy(0)));
-      // A slow sender that is honest: the eleventh waits for a slot.
-      const eleventh = begin({ ...uploadBy(0), begin: smallUpload, length: smallUpload.length });
-      await until(() => connections() === 11, 'all have begun');
+      // The eleventh waits for a slot.
+      const eleventh = begin({ ...uploadBy(0), start: smallUpload, length: smallUpload.length });
+      await waitUntil(() => connections() === 11, 'all connections');
       slow[0]?.sent.destroy();
       expect(await statusOf(eleventh.answer)).to.equal(201);
       begin(uploadBy(0));
-      const refused = await whole({ ...uploadBy(0), begin: smallUpload });
+      const refused = await sendWhole({ ...uploadBy(0), start: smallUpload });
       expect([refused?.status, refused?.code, refused?.retryAfter]).to.deep.equal([429, 'rate_limited', '1']);
     });
   });

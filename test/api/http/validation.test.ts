@@ -2,19 +2,17 @@ import { expect } from 'chai';
 import { Type } from 'typebox';
 import { routes } from '../../../apps/api/routes/index.ts';
 import { Refusal } from '../../../lib/base/errors.ts';
-import { checkFit } from '../../../lib/contract/check.ts';
+import { requireValid } from '../../../lib/contract/check.ts';
 import { Name, Nullable } from '../../../lib/contract/shared.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { makePerson, refused } from '../../harness/factories.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { makePerson } from '../../harness/factories.ts';
+import { refused } from '../../harness/requests.ts';
+import { use } from '../../harness/use.ts';
 
-describe('what is wrong with a body', () => {
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+describe('errors of invalid bodies and queries', () => {
+  const api = use(startTestApi);
 
-  it('names every faulty field with a plain sentence', async () => {
+  it('errors has every invalid field with a sentence', async () => {
     const body = { username: 'A', password: 'short', displayName: ' ' };
     const { errors, message } = await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/register', body);
     expect(errors).to.deep.equal([
@@ -25,12 +23,12 @@ describe('what is wrong with a body', () => {
     expect(message).to.equal('The request is not valid: check username, password, displayName.');
   });
 
-  it('says in the message what is wrong when it is one field', async () => {
+  it('message has the sentence when one field is invalid', async () => {
     const { message } = await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/login', { username: 'ada' });
     expect(message).to.equal('The request is not valid: check password (This field is required).');
   });
 
-  it('names fields of the query', async () => {
+  it('errors has the fields of the query', async () => {
     const person = await makePerson(api);
     const { errors } = await refused(api, [400, 'invalid_request'], person, 'GET', '/api/discovery/servers?limit=100&offset=-1');
     expect(errors).to.have.deep.members([
@@ -39,9 +37,9 @@ describe('what is wrong with a body', () => {
     ]);
   });
 
-  const faultsOf = (schema: Parameters<typeof checkFit>[0], value: unknown) => {
+  const errorsOf = (schema: Parameters<typeof requireValid>[0], value: unknown) => {
     try {
-      checkFit(schema, value, 'body');
+      requireValid(schema, value, 'body');
     } catch (error) {
       return (error as Refusal).extra.errors;
     }
@@ -50,29 +48,29 @@ describe('what is wrong with a body', () => {
   const choice = Type.Union([Type.Literal('one'), Type.Literal('two')]);
   const cases: [what: string, schema: Parameters<typeof Type.Object>[0][string], value: unknown, message: string][] = [
     ['a missing field', Type.String(), undefined, 'This field is required.'],
-    ['a number for a text', Type.String(), 5, 'This must be text.'],
-    ['null for a list', Type.Array(Type.String()), null, 'This must be a list.'],
-    ['a number for a text or null', Nullable(Name(10)), 5, 'This must be text.'],
-    ['a long text or null', Nullable(Name(10)), 'x'.repeat(11), 'Use 1 to 10 characters.'],
-    ['none of two', choice, 'three', 'Use one of: one, two.'],
-    ['none of two or null', Nullable(choice), 'three', 'Use one of: one, two.'],
-    ['too many entries', Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'Use at most 1 entries.'],
-    ['a pattern without a sentence', Type.String({ pattern: '^a$' }), 'b', 'This has the wrong format.'],
+    ['a number instead of text', Type.String(), 5, 'This must be text.'],
+    ['null instead of a list', Type.Array(Type.String()), null, 'This must be a list.'],
+    ['a number instead of text or null', Nullable(Name(10)), 5, 'This must be text.'],
+    ['long text where null is allowed', Nullable(Name(10)), 'x'.repeat(11), 'Use 1 to 10 characters.'],
+    ['another value than two literals', choice, 'three', 'Use one of: one, two.'],
+    ['another value than two literals or null', Nullable(choice), 'three', 'Use one of: one, two.'],
+    ['too many items', Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'Use at most 1 entries.'],
+    ['a mismatch with a pattern without a sentence', Type.String({ pattern: '^a$' }), 'b', 'This has the wrong format.'],
   ];
   for (const [what, schema, value, message] of cases)
     it(`${what}: ${message}`, () => {
-      expect(faultsOf(Type.Object({ field: schema }), { field: value })).to.deep.equal([{ path: '/field', message }]);
+      expect(errorsOf(Type.Object({ field: schema }), { field: value })).to.deep.equal([{ path: '/field', message }]);
     });
 
-  it('names 20 fields at most, and of a large value only the first', () => {
+  it('errors has at most 20 fields, and only the first one of a large value', () => {
     const schema = Type.Object({ list: Type.Array(Type.Integer()) });
-    expect(faultsOf(schema, { list: Array(100).fill('x') })).to.have.length(20);
-    expect(faultsOf(schema, { list: Array(100_000).fill('x') })).to.deep.equal([
+    expect(errorsOf(schema, { list: Array(100).fill('x') })).to.have.length(20);
+    expect(errorsOf(schema, { list: Array(100_000).fill('x') })).to.deep.equal([
       { path: '/list/0', message: 'This must be a whole number.' },
     ]);
   });
 
-  it('every pattern of a request has its sentence', () => {
+  it('every pattern in the body or query of a route has a sentence', () => {
     const without: string[] = [];
     const visit = (at: string, schema: unknown): void => {
       if (typeof schema !== 'object' || schema === null) return;

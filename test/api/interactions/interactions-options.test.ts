@@ -1,79 +1,74 @@
 import { expect } from 'chai';
-import type { Channel } from '../../../lib/contract/channel.ts';
-import type { CommandOption } from '../../../lib/contract/command.ts';
-import type { DmChannel } from '../../../lib/contract/dm.ts';
-import { type Caller, makeChannel, makeMember, makePerson, makeRole, makeServer, send, setOverwrite } from '../../harness/factories.ts';
-import { type Scene, startScene } from '../../harness/scene.ts';
+import { permissionBits } from '../../../lib/base/permissions.ts';
+import { makeChannel, makeMember, makePerson, makeRole, makeServer, makeThread, openDm, setOverwrite } from '../../harness/factories.ts';
+import { send } from '../../harness/requests.ts';
+import { make } from '../../harness/use.ts';
+import { option, useCommands } from './command-fixture.ts';
 
 const types = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'] as const;
+type Type = (typeof types)[number];
 
-describe('using commands: what the options of each type take', () => {
-  let scene: Scene;
-  let owner: Caller;
-  let member: Caller;
-  /** Ids by what they name. */
-  const ids: Record<string, string> = {};
-  before(async () => {
-    scene = await startScene();
-    const { api, world } = scene;
-    const { serverId } = world;
-    owner = { id: world.ownerId, username: 'owner', token: world.ownerToken, as: scene.asPerson };
-    member = await makeMember(api, owner, serverId);
-    const option = (type: CommandOption['type']): CommandOption => ({ name: type, description: 'x', type, required: false });
-    await scene.register([
-      { name: 'all', description: 'x', options: types.map(option) },
-      ...types.map((type) => ({ name: `one-${type}`, description: 'x', options: [option(type)] })),
-    ]);
-    const channel = async (input = {}) => (await makeChannel(api, owner, serverId, input)).id;
-    const thread = async (parent: string) =>
-      (await send<Channel>(api, 201, owner, 'POST', `/api/channels/${parent}/threads`, { name: 'thread' })).id;
-    const gone = await makeMember(api, owner, serverId);
-    await send(api, 204, gone, 'DELETE', `/api/users/@me/servers/${serverId}`);
-    const elsewhere = await makeServer(api, member);
-    const deleted = [await makeRole(api, owner, serverId), await makeChannel(api, owner, serverId)] as const;
-    await send(api, 204, owner, 'DELETE', `/api/servers/${serverId}/roles/${deleted[0].id}`);
-    await send(api, 204, owner, 'DELETE', `/api/channels/${deleted[1].id}`);
-    Object.assign(ids, {
+describe('values of command options', () => {
+  const { fixture, owner, member, bot, invoke, refuses } = useCommands([
+    { name: 'all', description: 'x', options: types.map((type) => option(type, type)) },
+    ...types.map((type) => ({ name: `one-${type}`, description: 'x', options: [option(type, type)] })),
+  ]);
+  /** Ids by the names that the tests use in texts as `{name}`. */
+  const ids: Record<string, string> = make(async () => {
+    const { api, channelId, seeded } = fixture;
+    const { serverId } = seeded;
+    const left = await makeMember(api, owner, serverId);
+    await send(api, 204, left, 'DELETE', `/api/users/@me/servers/${serverId}`);
+    const goneRole = await makeRole(api, owner, serverId);
+    await send(api, 204, owner, 'DELETE', `/api/servers/${serverId}/roles/${goneRole.id}`);
+    const goneChannel = await makeChannel(api, owner, serverId);
+    await send(api, 204, owner, 'DELETE', `/api/channels/${goneChannel.id}`);
+    const foreign = await makeServer(api, member);
+    const archived = await makeThread(api, owner, channelId);
+    await send(api, 200, owner, 'PATCH', `/api/channels/${archived.id}`, { archived: true });
+    const hidden = await makeChannel(api, owner, serverId);
+    const hiddenThread = await makeThread(api, owner, hidden.id);
+    await setOverwrite(api, owner, hidden.id, member.id, 0, permissionBits['View Channel']);
+    return {
       serverId,
       member: member.id,
       owner: owner.id,
-      bot: scene.bot.id,
-      left: gone.id,
-      stranger: (await makePerson(api)).id,
+      bot: bot.id,
+      left: left.id,
+      outsider: (await makePerson(api)).id,
       role: (await makeRole(api, owner, serverId)).id,
-      goneRole: deleted[0].id,
-      foreignRole: (await makeRole(api, member, elsewhere.id)).id,
-      foreignEveryone: elsewhere.id,
-      text: scene.channelId,
-      category: await channel({ kind: 'category' }),
-      voice: await channel({ kind: 'voice' }),
-      hidden: await channel(),
-      goneChannel: deleted[1].id,
-      foreignChannel: elsewhere.general,
-      dm: (await send<DmChannel>(api, 201, member, 'POST', '/api/users/@me/channels', { recipientId: scene.bot.id })).id,
-    });
-    ids.thread = await thread(scene.channelId);
-    ids.archived = await thread(scene.channelId);
-    await send(api, 200, owner, 'PATCH', `/api/channels/${ids.archived}`, { archived: true });
-    ids.hiddenThread = await thread(String(ids.hidden));
-    await setOverwrite(api, owner, String(ids.hidden), member.id, 0, 1);
+      goneRole: goneRole.id,
+      foreignRole: (await makeRole(api, member, foreign.id)).id,
+      foreignEveryone: foreign.id,
+      text: channelId,
+      category: (await makeChannel(api, owner, serverId, { kind: 'category' })).id,
+      voice: (await makeChannel(api, owner, serverId, { kind: 'voice' })).id,
+      thread: (await makeThread(api, owner, channelId)).id,
+      archived: archived.id,
+      hidden: hidden.id,
+      hiddenThread: hiddenThread.id,
+      goneChannel: goneChannel.id,
+      foreignChannel: foreign.general,
+      dm: (await openDm(api, member, bot)).id,
+    };
   });
-  after(() => scene.close());
 
-  /** The ids' names in `text`, written `{name}`, replaced by the ids. */
+  /** Replaces every `{name}` in `text` by the id. */
   const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
-  const invoke = (command: string, body: string, as = member) =>
-    scene.api.call<{ id: string; code: string; errors: { path: string }[] }>(
-      'POST',
-      `/api/channels/${scene.channelId}/commands/${scene.commands[command]}/invoke`,
-      { as: as.as, body },
-    );
-  const typed = (text: string): string => JSON.stringify({ text });
-  /** One option as JSON writes it. */
-  const sent = (type: string, json: string): string => `{ "options": [{ "name": "${type}", "value": ${json} }] }`;
-  const stored = async (id: string) => (await scene.stored(id)).options;
+  const textBody = (text: string): string => JSON.stringify({ text });
+  /** A body with one option, whose value is written as JSON. */
+  const listBody = (type: string, json: string): string => `{ "options": [{ "name": "${type}", "value": ${json} }] }`;
+  /** The commands and bodies that give `text` to an option with and without its name, and `json` in a list. */
+  const usesOf = (type: Type, text: string | null, json?: string): [command: string, body: string][] => [
+    ...(text === null
+      ? []
+      : ([
+          ['all', textBody(`${type}: ${fill(text)}`)],
+          [`one-${type}`, textBody(fill(text))],
+        ] as [string, string][])),
+    ...(json === undefined ? [] : [['all', listBody(type, fill(json))] as [string, string]]),
+  ];
 
-  type Type = (typeof types)[number];
   const good: [type: Type, text: string, value: unknown, json?: string][] = [
     ['string', 'a', 'a', '"a"'],
     ['string', '"quoted"  \'words\'', '"quoted"  \'words\''],
@@ -110,19 +105,12 @@ describe('using commands: what the options of each type take', () => {
     ]),
   ];
   for (const [type, text, value, json] of good)
-    it(`${type}: ${JSON.stringify(text).slice(0, 40)} is read alike by name, alone and from JSON`, async () => {
+    it(`${type}: ${JSON.stringify(text).slice(0, 40)} has the same value with its name, without it and in a list`, async () => {
       const options = [{ name: type, type, value: typeof value === 'string' ? fill(value) : value }];
-      const uses: [string, string][] = [
-        ['all', typed(`${type}: ${fill(text)}`)],
-        [`one-${type}`, typed(fill(text))],
-        [`one-${type}`, typed(`${type}:${fill(text)}`)],
-        ...(json === undefined ? [] : [['all', sent(type, fill(json))] as [string, string]]),
-      ];
-      for (const [command, body] of uses) {
-        const answer = await invoke(command, body);
-        expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
-        expect(await stored(answer.body.id)).to.deep.equal(options);
-        expect(Object.is((await stored(answer.body.id))[0]?.value, -0)).to.equal(false);
+      for (const [command, body] of [...usesOf(type, text, json), [`one-${type}`, textBody(`${type}:${fill(text)}`)] as const]) {
+        const stored = (await fixture.stored((await invoke(command, body)).id)).options;
+        expect(stored).to.deep.equal(options);
+        expect(Object.is(stored[0]?.value, -0)).to.equal(false);
       }
     });
 
@@ -150,7 +138,7 @@ describe('using commands: what the options of each type take', () => {
     ['boolean', '1', '"true "'],
     ['boolean', 'truetrue', '""'],
     ['user', '<@{left}>', '"{left}"'],
-    ['user', '<@{stranger}>', '"{stranger}"'],
+    ['user', '<@{outsider}>', '"{outsider}"'],
     ['user', '{member}', '1234567890123456789'],
     ['user', '<@&{role}>', '"<@&{role}>"'],
     ['user', '<@{member}> <@{owner}>', '"$ne"'],
@@ -167,32 +155,19 @@ describe('using commands: what the options of each type take', () => {
     ['channel', '<#{text}>', '"#general"'],
   ];
   for (const [type, text, json] of bad)
-    it(`${type}: ${JSON.stringify(text ?? json).slice(0, 40)} is refused, and the bot is told nothing`, async () => {
-      const before = await scene.snapshot();
-      const uses: [string, string][] = [
-        ...(text === null
-          ? []
-          : ([
-              ['all', typed(`${type}: ${fill(text)}`)],
-              [`one-${type}`, typed(fill(text))],
-            ] as [string, string][])),
-        ...(json === undefined ? [] : [['all', sent(type, fill(json))] as [string, string]]),
-      ];
-      for (const [command, body] of uses) {
-        const answer = await invoke(command, body);
-        expect([answer.status, answer.body.code], body.slice(0, 200)).to.deep.equal([400, 'invalid_options']);
-        expect(answer.body.errors.map(({ path }) => path)).to.deep.equal([type]);
+    it(`${type}: 400 invalid_options for ${JSON.stringify(text ?? json).slice(0, 40)}`, async () => {
+      for (const [command, body] of usesOf(type, text, json)) {
+        const { errors } = await refuses([400, 'invalid_options'], command, body);
+        expect(errors?.map(({ path }) => path)).to.deep.equal([type]);
       }
-      expect(await scene.snapshot()).to.equal(before);
     });
 
-  it('what the person may see decides, not the bot: the owner names the hidden channel and its thread', async () => {
-    for (const name of ['hidden', 'hiddenThread'])
-      expect((await invoke('all', typed(fill(`channel: {${name}}`)), owner)).status).to.equal(202);
+  it('the permissions of the person decide, not those of the bot: 202 for a channel and a thread that only the owner can view', async () => {
+    for (const name of ['hidden', 'hiddenThread']) await invoke('all', textBody(fill(`channel: {${name}}`)), owner);
   });
 
-  it('a name given thousands of times is told once', async () => {
-    const { status, body } = await invoke('all', typed('string: x '.repeat(5_000)));
-    expect([status, body.errors.length]).to.deep.equal([400, 1]);
+  it('an option given 5,000 times has one error', async () => {
+    const { errors } = await refuses([400, 'invalid_options'], 'all', textBody('string: x '.repeat(5_000)));
+    expect(errors).to.have.length(1);
   });
 });

@@ -1,85 +1,54 @@
 import { expect } from 'chai';
-import { type Caller, makePerson } from '../../harness/factories.ts';
-import { type Scene, startScene } from '../../harness/scene.ts';
+import { permissionBits } from '../../../lib/base/permissions.ts';
+import { expectError } from '../../harness/expect-error.ts';
+import { makeChannel, makePerson, setOverwrite } from '../../harness/factories.ts';
+import { newInteraction } from '../../harness/interaction-fixture.ts';
+import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
+import { make } from '../../harness/use.ts';
+import { option, optionList, useCommands } from './command-fixture.ts';
+
+const { 'View Channel': viewChannel, 'Send Messages': sendMessages } = permissionBits;
 
 describe('using commands', () => {
-  let scene: Scene;
-  let member: Caller;
-  let stranger: Caller;
-  let voiceId: string;
-  const option = (name: string, type: string, required = false) => ({ name, description: 'x', type, required });
-  before(async () => {
-    scene = await startScene();
-    [member, stranger] = [await makePerson(scene.api), await makePerson(scene.api)];
-    const { serverId } = scene.world;
-    const membership = { _id: `${serverId}:${member.id}`, serverId, userId: member.id, bot: false, roles: [], joinedAt: new Date() };
-    await scene.api.platform.versions.changing({ servers: [serverId] }, () => scene.api.platform.db.members.insertMany([membership]));
-    await scene.register([
-      { name: 'hello', description: 'x' },
-      { name: 'bang', kind: 'prefix', prefix: '!' },
-      { name: 'say', description: 'x', options: [{ name: 'text', description: 'x' }] },
-      {
-        name: 'all',
-        description: 'x',
-        options: [
-          option('s', 'string', true),
-          ...['integer', 'number', 'boolean', 'user', 'role', 'channel'].map((type) => option(type, type)),
-        ] as never,
-      },
-    ]);
-    const channels = scene.api.platform.db.channels;
-    const text = await channels.findOne({ _id: scene.channelId }).lean();
-    voiceId = scene.api.platform.ids.next();
-    await scene.api.platform.versions.changing({ servers: [scene.world.serverId] }, () =>
-      channels.insertMany([{ ...text, _id: voiceId, kind: 'voice', position: 9 } as never]),
-    );
-  });
-  after(() => scene.close());
-
-  const invoke = (command: string, body?: unknown, { as = scene.asPerson, channelId = scene.channelId, headers = {} } = {}) =>
-    scene.api.call<Record<string, unknown> & { errors: { path: string }[] }>(
-      'POST',
-      `/api/channels/${channelId}/commands/${scene.commands[command] ?? command}/invoke`,
-      { as, headers, ...(body === undefined ? {} : { body }) },
-    );
-  const count = () => scene.api.platform.db.interactions.countDocuments();
-  const told = ({ status, body }: { status: number; body: Record<string, unknown> }) => [status, body.code];
-  const setOverwrites = (overwrites: { id: string; allow: number; deny: number }[], channelId = scene.channelId) =>
-    scene.api.platform.versions.changing({ servers: [scene.world.serverId] }, () =>
-      scene.api.platform.db.channels.updateOne({ _id: channelId }, { $set: { overwrites } }),
-    );
+  const { fixture, owner, member, bot, pathOf, invoke, refuses } = useCommands([
+    { name: 'hello', description: 'x' },
+    { name: 'bang', kind: 'prefix', prefix: '!' },
+    { name: 'say', description: 'x', options: [option('text')] },
+    {
+      name: 'all',
+      description: 'x',
+      options: [
+        option('s', 'string', true),
+        ...(['integer', 'number', 'boolean', 'user', 'role', 'channel'] as const).map((type) => option(type, type)),
+      ],
+    },
+  ]);
+  const outsider = make(() => makePerson(fixture.api));
+  const setDeny = (deny: number, channelId = fixture.channelId, id = member.id) => setOverwrite(fixture.api, owner, channelId, id, 0, deny);
 
   describe('POST /api/channels/{channelId}/commands/{commandId}/invoke', () => {
-    it('202 with id and state; what is stored is the use, by the clock of the database', async () => {
+    it('202 with id and state, and stores the interaction with the time of the database', async () => {
       const before = Date.now();
-      const { status, body } = await invoke('hello');
-      expect(status).to.equal(202);
+      const body = await invoke('hello', {}, owner);
       expect(body).to.deep.equal({ id: body.id, state: 'created' });
-      const { createdAt, obAt, ob, ...rest } = await scene.stored(String(body.id));
+      const { createdAt, outboxAt, outbox, ...rest } = await fixture.stored(body.id);
       expect(createdAt.getTime()).to.be.within(before - 1_000, Date.now() + 1_000);
-      expect(obAt).to.deep.equal(createdAt);
-      expect(ob?.map(({ name }) => name)).to.deep.equal(['INTERACTION_CREATE']);
+      expect(outboxAt).to.deep.equal(createdAt);
+      expect(outbox?.map(({ name }) => name)).to.deep.equal(['INTERACTION_CREATE']);
       expect(rest).to.deep.equal({
         _id: body.id,
-        applicationId: scene.bot.applicationId,
-        botId: scene.bot.id,
-        channelId: scene.channelId,
-        serverId: scene.world.serverId,
-        userId: scene.world.ownerId,
-        userRoles: [],
-        command: { id: scene.commands.hello, name: 'hello' },
-        options: [],
-        state: 'created',
-        openedAt: null,
-        ephemeral: false,
-        messageId: null,
-        endpoint: false,
-        deliveredAt: null,
+        applicationId: bot.applicationId,
+        botId: bot.id,
+        channelId: fixture.channelId,
+        serverId: fixture.seeded.serverId,
+        userId: owner.id,
+        command: { id: fixture.commands.hello, name: 'hello' },
+        ...newInteraction,
       });
     });
 
-    it('every type, from text and one by one', async () => {
-      const { serverId, channelIds } = scene.world;
+    it('202 with options of every type, from text and as a list', async () => {
+      const { serverId, channelIds } = fixture.seeded;
       const options = [
         { name: 's', type: 'string', value: 'a b' },
         { name: 'integer', type: 'integer', value: -3 },
@@ -90,160 +59,148 @@ describe('using commands', () => {
         { name: 'channel', type: 'channel', value: channelIds[1] },
       ];
       const text = `channel: ${channelIds[1]} role: <@&${serverId}> user: <@${member.id}> boolean: YES number: 1.5 integer: -3 s: a b`;
-      const given = [{ text }, { options: options.map(({ name, value }) => ({ name, value })) }];
-      for (const body of given) {
-        const answer = await invoke('all', body);
-        expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
-        expect((await scene.stored(String(answer.body.id))).options).to.deep.equal(options);
+      for (const body of [{ text }, optionList(...options.map(({ name, value }) => [name, value] as const))]) {
+        const { id } = await invoke('all', body);
+        expect((await fixture.stored(id)).options).to.deep.equal(options);
       }
     });
 
     for (const text of ['$answer', '$$NOW', '$$ROOT', '$literal', '{"$gt":""}'])
-      it(`the content ${text} comes back as typed`, async () => {
-        const { body } = await invoke('say', { text });
-        expect((await scene.stored(String(body.id))).options).to.deep.equal([{ name: 'text', type: 'string', value: text }]);
+      it(`${text} is stored as typed`, async () => {
+        const { id } = await invoke('say', { text });
+        expect((await fixture.stored(id)).options).to.deep.equal([{ name: 'text', type: 'string', value: text }]);
       });
 
     const badOptions: [about: string, command: string, body: () => object, ...paths: string[]][] = [
-      ['required and absent', 'all', () => ({}), 's'],
-      ['wrong types, told by name', 'all', () => ({ text: 's: x integer: 1.5 boolean: maybe' }), 'integer', 'boolean'],
-      [
-        'unknown',
-        'all',
-        () => ({
-          options: [
-            { name: 's', value: 'x' },
-            { name: 'z', value: 1 },
-          ],
-        }),
-        'z',
-      ],
-      ['twice', 'all', () => ({ text: 's: x s: y' }), 's'],
-      ['a user who is not here', 'all', () => ({ text: `s: x user: <@${stranger.id}>` }), 'user'],
-      ['a role that is not here', 'all', () => ({ text: `s: x role: <@&${stranger.id}>` }), 'role'],
-      ['a channel that is not here', 'all', () => ({ text: `s: x channel: ${stranger.id}` }), 'channel'],
-      ['text for a command that takes none', 'hello', () => ({ text: 'x' }), '/text'],
-      ['2001 characters', 'say', () => ({ text: '😀'.repeat(2001) }), 'text'],
+      ['a missing required option', 'all', () => ({}), 's'],
+      ['values of the wrong type', 'all', () => ({ text: 's: x integer: 1.5 boolean: maybe' }), 'integer', 'boolean'],
+      ['an unknown option', 'all', () => optionList(['s', 'x'], ['z', 1]), 'z'],
+      ['an option given twice', 'all', () => ({ text: 's: x s: y' }), 's'],
+      ['a user outside the server', 'all', () => ({ text: `s: x user: <@${outsider.id}>` }), 'user'],
+      ['an unknown role', 'all', () => ({ text: `s: x role: <@&${outsider.id}>` }), 'role'],
+      ['an unknown channel', 'all', () => ({ text: `s: x channel: ${outsider.id}` }), 'channel'],
+      ['text for a command without options', 'hello', () => ({ text: 'x' }), '/text'],
+      ['2,001 characters', 'say', () => ({ text: '😀'.repeat(2001) }), 'text'],
     ];
     for (const [about, command, body, ...paths] of badOptions)
-      it(`400 invalid_options, the bot is told nothing: ${about}`, async () => {
-        const before = await count();
-        const answer = await invoke(command, body());
-        expect(told(answer)).to.deep.equal([400, 'invalid_options']);
-        expect(answer.body.errors.map(({ path }) => path)).to.deep.equal(paths);
-        expect(await count()).to.equal(before);
+      it(`400 invalid_options for ${about}`, async () => {
+        const { errors } = await refuses([400, 'invalid_options'], command, body());
+        expect(errors?.map(({ path }) => path)).to.deep.equal(paths);
       });
 
-    it('400 invalid_options for a channel that the person cannot see, as for one that does not exist', async () => {
-      const hidden = String(scene.world.channelIds[1]);
-      await setOverwrites([{ id: scene.world.serverId, allow: 0, deny: 1 }], hidden);
-      const answers = await Promise.all(
-        [hidden, stranger.id].map((id) => invoke('all', { text: `s: x channel: ${id}` }, { as: member.as })),
+    it('400 invalid_options for a channel without View Channel, with the same error as for one that does not exist', async () => {
+      const hidden = String(fixture.seeded.channelIds[1]);
+      await setDeny(viewChannel, hidden, fixture.seeded.serverId);
+      const [a, b] = await Promise.all(
+        [hidden, outsider.id].map((id) =>
+          refused(fixture.api, [400, 'invalid_options'], member, 'POST', pathOf('all'), { text: `s: x channel: ${id}` }),
+        ),
       );
-      const [a, b] = answers.map(({ body }) => JSON.stringify({ ...body, requestId: '' }));
-      expect(a).to.equal(b);
-      expect((await invoke('all', { text: `s: x channel: ${hidden}` })).status).to.equal(202); // the owner sees it
-      await setOverwrites([], hidden);
+      expect({ ...a, requestId: '' }).to.deep.equal({ ...b, requestId: '' });
+      await invoke('all', { text: `s: x channel: ${hidden}` }, owner);
+      await setDeny(0, hidden, fixture.seeded.serverId);
     });
 
     const bad: [about: string, body: unknown][] = [
       ['text and options', { text: '', options: [] }],
-      ['text that is a number', { text: 5 }],
-      ['text null', { text: null }],
+      ['a number as text', { text: 5 }],
+      ['null as text', { text: null }],
       ['26 options', { options: Array.from({ length: 26 }, () => ({ name: 'a', value: 1 })) }],
       ['an option without value', { options: [{ name: 'a' }] }],
-      ['a value that is an object', { options: [{ name: 's', value: { $gt: '' } }] }],
-      ['broken JSON', '{'],
+      ['an object as value', { options: [{ name: 's', value: { $gt: '' } }] }],
+      ['malformed JSON', '{'],
     ];
-    for (const [about, body] of bad)
-      it(`400 invalid_request: ${about}`, async () => expect(told(await invoke('say', body))).to.deep.equal([400, 'invalid_request']));
+    for (const [about, body] of bad) it(`400 invalid_request for ${about}`, () => refuses([400, 'invalid_request'], 'say', body));
 
-    it('400 for a prefix command, and in a channel that holds no messages', async () => {
-      expect(told(await invoke('bang'))).to.deep.equal([400, 'invalid_request']);
-      expect(told(await invoke('hello', {}, { channelId: voiceId }))).to.deep.equal([400, 'invalid_request']);
+    it('400 for a prefix command, and in a channel without messages', async () => {
+      const voice = await makeChannel(fixture.api, owner, fixture.seeded.serverId, { kind: 'voice' });
+      await refuses([400, 'invalid_request'], 'bang');
+      await refuses([400, 'invalid_request'], 'hello', {}, member, voice.id);
     });
 
-    it('401, 403 bots_not_allowed, 404 outside the server', async () => {
-      expect((await invoke('hello', {}, { as: 'Bearer x' })).status).to.equal(401);
-      expect(told(await invoke('hello', {}, { as: scene.asBot }))).to.deep.equal([403, 'bots_not_allowed']);
-      expect((await invoke('hello', {}, { as: stranger.as })).status).to.equal(404);
+    it('401 for an unknown credential, 403 bots_not_allowed for a bot, 404 outside the server', async () => {
+      await refuses([401, 'unauthorized'], 'hello', {}, { ...owner, as: 'Bearer x' });
+      await refuses([403, 'bots_not_allowed'], 'hello', {}, bot);
+      await refuses([404, 'not_found'], 'hello', {}, outsider);
     });
 
     it('403 missing_permission without Send Messages or View Channel', async () => {
       for (const [deny, missing] of [
-        [2, 'Send Messages'],
-        [1, 'View Channel'],
+        [sendMessages, 'Send Messages'],
+        [viewChannel, 'View Channel'],
       ] as const) {
-        await setOverwrites([{ id: member.id, allow: 0, deny }]);
-        const answer = await invoke('hello', {}, { as: member.as });
-        expect(told(answer)).to.deep.equal([403, 'missing_permission']);
-        expect(answer.body.missing).to.deep.equal([missing]);
+        await setDeny(deny);
+        await refusedWithout(fixture.api, missing, member, 'POST', pathOf('hello'), {});
       }
-      await setOverwrites([]);
-      expect((await invoke('hello', {}, { as: member.as })).status).to.equal(202);
+      await setDeny(0);
+      await invoke('hello');
     });
 
-    it('404 for a command that is unknown, malformed, or of a bot that cannot view the channel', async () => {
-      for (const id of [stranger.id, 'x', '$ne']) expect((await invoke(encodeURIComponent(id))).status).to.equal(404);
-      await setOverwrites([{ id: scene.bot.id, allow: 0, deny: 1 }]);
-      expect((await invoke('hello')).status).to.equal(404);
-      await setOverwrites([]);
+    it('404 for a command that is unknown, malformed, or of a bot without View Channel', async () => {
+      for (const id of [outsider.id, 'x', '%24ne']) await refuses([404, 'not_found'], id);
+      await setDeny(viewChannel, fixture.channelId, bot.id);
+      await refuses([404, 'not_found'], 'hello', {}, owner);
+      await setDeny(0, fixture.channelId, bot.id);
     });
 
-    it('409 bot_offline without a live socket, and nothing is made; an endpoint makes up for it', async () => {
-      const before = await count();
-      const { applications } = scene.api.platform.db;
-      await scene.disconnect(); // its session waits to be resumed, which counts as not connected (docs/behavior/interactions.md#using-a-command)
+    it('409 bot_offline without a connected session of the bot; 202 with an interactions endpoint', async () => {
+      const { applications } = fixture.api.platform.db;
+      const setEndpoint = (interactionsEndpointUrl: string | null) =>
+        applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
+      await fixture.disconnect(); // a session that can be resumed is not connected (docs/behavior/interactions.md#using-a-command)
       try {
-        expect(told(await invoke('hello'))).to.deep.equal([409, 'bot_offline']);
-        expect(await count()).to.equal(before);
-        await applications.updateOne({ _id: scene.bot.applicationId }, { $set: { interactionsEndpointUrl: 'https://bot.example/' } });
-        expect((await invoke('hello')).status).to.equal(202);
+        await refuses([409, 'bot_offline'], 'hello');
+        await setEndpoint('https://bot.example/');
+        await invoke('hello');
       } finally {
-        await applications.updateOne({ _id: scene.bot.applicationId }, { $set: { interactionsEndpointUrl: null } });
-        await scene.connect();
+        await setEndpoint(null);
+        await fixture.connect();
       }
     });
 
-    it('the same Idempotency-Key uses the command once', async () => {
-      const before = await count();
-      const headers = { 'Idempotency-Key': 'once' };
-      const [first, second] = [await invoke('hello', {}, { headers }), await invoke('hello', {}, { headers })];
-      expect(second).to.deep.include({ status: 202, body: first.body });
-      expect(await count()).to.equal(before + 1);
-      expect(told(await invoke('hello', { text: '' }, { headers }))).to.deep.equal([409, 'idempotency_conflict']);
+    it('a repeat with its Idempotency-Key has the response of the first; 409 idempotency_conflict for another body', async () => {
+      const call = (body: unknown) =>
+        fixture.api.call('POST', pathOf('hello'), { as: member.as, body, headers: { 'Idempotency-Key': 'once' } });
+      const first = await call({});
+      await fixture.expectNoChange(async () => expect(await call({})).to.deep.include({ status: 202, body: first.body }));
+      expectError(await call({ text: '' }), 409, 'idempotency_conflict');
     });
   });
 
   describe('GET /api/interactions/{id}', () => {
-    const view = (id: string, as = scene.asPerson) => scene.api.call('GET', `/api/interactions/${id}`, { as });
+    const read = (id: string): Promise<object> => send(fixture.api, 200, owner, 'GET', `/api/interactions/${id}`);
 
-    it('shows the person where it stands', async () => {
-      const id = await scene.use();
-      const { createdAt } = await scene.stored(id);
-      expect((await view(id)).body).to.deep.equal({
+    it('shows the current state to the person who used the command', async () => {
+      const id = await fixture.use();
+      const { createdAt } = await fixture.stored(id);
+      expect(await read(id)).to.deep.equal({
         id,
-        channelId: scene.channelId,
-        command: { id: scene.commands.hello, name: 'hello' },
+        channelId: fixture.channelId,
+        command: { id: fixture.commands.hello, name: 'hello' },
         state: 'created',
         createdAt: createdAt.toISOString(),
         messageId: null,
       });
-      const answer = await scene.send('callback', id, { type: 'message', content: 'hi' });
-      expect((await view(id)).body).to.include({ state: 'answered', messageId: answer.body.id });
+      const answer = await fixture.send('callback', id, { type: 'message', content: 'hi' });
+      expect(await read(id)).to.include({ state: 'answered', messageId: answer.body.id });
     });
 
-    it('expired as soon as its time is over, whoever looks first', async () => {
-      const id = await scene.use();
-      await scene.age(id, 3_000);
-      expect((await view(id)).body).to.include({ state: 'expired' });
-      expect((await scene.stored(id)).state).to.equal('expired');
+    it('expired after 3 seconds without an answer, also before a job expires it', async () => {
+      const id = await fixture.use();
+      await fixture.age(id, 3_000);
+      expect(await read(id)).to.include({ state: 'expired' });
+      expect((await fixture.stored(id)).state).to.equal('expired');
     });
 
-    it('404 for anyone else and for unknown or malformed ids, 403 for bots', async () => {
-      const id = await scene.use();
-      for (const answer of [await view(id, member.as), await view(stranger.id), await view('x')]) expect(answer.status).to.equal(404);
-      expect(told(await view(id, scene.asBot))).to.deep.equal([403, 'bots_not_allowed']);
+    it('404 for anyone else and for an unknown or malformed id, 403 for a bot', async () => {
+      const id = await fixture.use();
+      const cases: [as: Caller, id: string, error: [number, string]][] = [
+        [member, id, [404, 'not_found']],
+        [owner, outsider.id, [404, 'not_found']],
+        [owner, 'x', [404, 'not_found']],
+        [bot, id, [403, 'bots_not_allowed']],
+      ];
+      for (const [as, of, error] of cases) await refused(fixture.api, error, as, 'GET', `/api/interactions/${of}`);
     });
   });
 });

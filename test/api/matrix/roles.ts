@@ -1,16 +1,16 @@
 import { type Permission, permissionBits } from '../../../lib/base/permissions.ts';
 
-/** One kind of caller in the matrix: everything about a caller that a rule depends on (docs/behavior/requests.md#visibility). */
+/** A kind of caller in the matrix: everything about a caller that the rules depend on (docs/behavior/requests.md#visibility). */
 export interface Role {
   readonly name: string;
   /** null: without a valid credential. */
   readonly account: 'person' | 'bot' | null;
-  /** Whether it is a member of the stage's server. */
+  /** Whether it is a member of the fixture's server. */
   readonly inside: boolean;
   readonly owner: boolean;
-  /** What it may do in that server, `@everyone` holding nothing. The owner's and Administrator's are all. */
+  /** Its permissions in that server, where `@everyone` has none: all for the owner and Administrator. */
   readonly holds: readonly Permission[];
-  /** What the stage's application is to it. */
+  /** Its relation to the fixture's application. */
   readonly application: 'owner' | 'bot' | null;
 }
 
@@ -21,8 +21,8 @@ const member = { ...person, inside: true } as const;
 const singles = all.filter((name) => name !== 'View Channel' && name !== 'Administrator');
 
 /**
- * Every role of the matrix. Without View Channel nothing else counts in a channel, so whoever holds one single permission can view as well; `all but View
- * Channel` and `none` show what happens without.
+ * Every role of the matrix. In a channel, other permissions have no effect without View Channel, so the roles with one permission also have View Channel.
+ * `all but View Channel` and `none` are the roles without it.
  */
 export const roles: readonly Role[] = [
   { ...member, name: 'owner', owner: true, holds: all },
@@ -40,14 +40,14 @@ export const roles: readonly Role[] = [
   { ...plain, name: 'a bot’s token as a person’s' },
 ];
 
-/** Why a role is refused: `403 missing_permission: Manage Roles`; null when this rule lets it pass. */
+/** Returns the refusal of a role, such as `403 missing_permission: Manage Roles`, or null if this rule allows it. */
 export type Rule = (role: Role) => string | null;
 
 const loggedIn: Rule = ({ account }) => (account === null ? '401 unauthorized' : null);
 const people: Rule = ({ account }) => (account === 'bot' ? '403 bots_not_allowed' : null);
 const inside: Rule = (role) => (role.inside ? null : '404 not_found');
 
-/** Needs each of these permissions in the stage's server. */
+/** Refuses roles without one of these permissions in the fixture's server. */
 export const needs =
   (...permissions: Permission[]): Rule =>
   ({ holds }) => {
@@ -55,7 +55,7 @@ export const needs =
     return missing.length ? `403 missing_permission: ${missing.join(', ')}` : null;
   };
 
-/** Refuses whoever comes so far. */
+/** Refuses all roles that the rules before allow. */
 export const refuseAll =
   (refusal: string): Rule =>
   () =>
@@ -73,24 +73,24 @@ export const notTheOwner =
   ({ owner }) =>
     owner ? refusal : null;
 
-/** Refuses who is not in the stage's server, where its id stands in a body or is no secret. */
+/** Refuses roles outside of the fixture's server with another status than 404. */
 export const memberOr =
   (refusal: string): Rule =>
   (role) =>
     role.inside ? null : refusal;
 
-/** Refuses all but the application's owner, and its bot where `bot` says so. */
+/** Refuses all but the application's owner and, if `bot`, its bot. */
 export const ownsApplication =
   (bot: boolean): Rule =>
   ({ application }) =>
     application === 'owner' || (bot && application === 'bot') ? null : '403 not_owner';
 
-/** The usual ways in; the first rule that refuses is what a role is told. */
+/** The rules that most rows begin with. The first rule that refuses a role decides its result. */
 export const anyone: readonly Rule[] = [];
 export const account: readonly Rule[] = [loggedIn];
 export const peopleOnly: readonly Rule[] = [loggedIn, people];
 export const members: readonly Rule[] = [loggedIn, inside];
-/** Who can view the stage's channels. */
+/** Roles that can view the fixture's channels. */
 export const viewers: readonly Rule[] = [...members, needs('View Channel')];
-/** People who can view the stage's channels. */
+/** People who can view the fixture's channels. */
 export const viewingPeople: readonly Rule[] = [...peopleOnly, inside, needs('View Channel')];

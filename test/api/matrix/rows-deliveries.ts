@@ -1,26 +1,29 @@
 import type { NewWebhook } from '../../../lib/contract/webhook.ts';
-import { send } from '../../harness/factories.ts';
+import { send } from '../../harness/requests.ts';
+import type { MatrixFixture } from './fixture.ts';
 import { anyone, needs, refuseAll, viewers } from './roles.ts';
-import { type Row, row } from './row.ts';
-import type { Stage } from './stage.ts';
+import { type Row, row, wrongToken } from './row.ts';
 
-const makeWebhook = async (stage: Stage): Promise<NewWebhook> =>
-  send<NewWebhook>(stage.api, 201, stage.owner, 'POST', `/api/channels/${await stage.channel()}/webhooks`, { name: 'code host' });
+const makeWebhook = async (fixture: MatrixFixture): Promise<NewWebhook> =>
+  send<NewWebhook>(fixture.api, 201, fixture.owner, 'POST', `/api/channels/${await fixture.makeChannel()}/webhooks`, { name: 'code host' });
 
 const codehost = 'POST /api/webhooks/{webhook_id}/{webhook_token}/codehost';
 const star = { headers: { 'X-GitHub-Event': 'star' }, body: { action: 'created', repository: { name: 'r' }, sender: { login: 's' } } };
-const wrong = 'A'.repeat(43);
 
-/** Deliveries of code hosts, for whoever has the URL (docs/behavior/webhooks.md#delivery-requests), and who may see their log. */
+/** Deliveries of code hosts, which need only the URL (docs/behavior/webhooks.md#delivery-requests), and their log. */
 export const deliveryRows: readonly Row[] = [
-  row(codehost, anyone, 202, async (stage) => {
-    const { id, token } = await makeWebhook(stage);
-    return { at: [id, token], ...star };
+  row(codehost, anyone, 202, async (fixture) => {
+    const { id, token } = await makeWebhook(fixture);
+    return { params: [id, token], ...star };
   }),
-  row(codehost, [refuseAll('404 not_found')], 202, async (stage) => ({ at: [(await makeWebhook(stage)).id, wrong], ...star }), {
-    case: 'with a wrong token',
-  }),
-  row('GET /api/webhooks/{id}/deliveries', [...viewers, needs('Manage Webhooks')], 200, async (stage) => ({
-    at: [(await makeWebhook(stage)).id],
+  row(
+    codehost,
+    [refuseAll('404 not_found')],
+    202,
+    async (fixture) => ({ params: [(await makeWebhook(fixture)).id, wrongToken], ...star }),
+    'with a wrong token',
+  ),
+  row('GET /api/webhooks/{id}/deliveries', [...viewers, needs('Manage Webhooks')], 200, async (fixture) => ({
+    params: [(await makeWebhook(fixture)).id],
   })),
 ];

@@ -1,98 +1,101 @@
+import { pngOf } from '../../images/fixtures.ts';
+import type { MatrixFixture } from './fixture.ts';
 import { account, members, needs, ownsApplication, peopleOnly, type Rule, refuseAll } from './roles.ts';
-import { type Call, type Row, row } from './row.ts';
-import { hardTargets } from './rows-servers.ts';
-import type { Stage } from './stage.ts';
+import { applicationCall, type Call, type Row, row, serverCall, withBody } from './row.ts';
+import { protectedTargets } from './rows-servers.ts';
 
-const here = ({ serverId }: Stage): { at: string[] } => ({ at: [serverId] });
 const ban = '/api/servers/{serverId}/bans/{userId}';
 const banning = [...members, needs('Ban Members')];
 
-/** Someone who is banned. */
-async function banned(stage: Stage): Promise<Call> {
-  const { id } = await stage.member();
-  await stage.api.call('PUT', `/api/servers/${stage.serverId}/bans/${id}`, { as: stage.owner.as });
-  return { at: [stage.serverId, id] };
+/** A call with a banned person. */
+async function bannedCall(fixture: MatrixFixture): Promise<Call> {
+  const { id } = await fixture.makeMember();
+  await fixture.api.call('PUT', `/api/servers/${fixture.serverId}/bans/${id}`, { as: fixture.owner.as });
+  return { params: [fixture.serverId, id] };
 }
 
 /** Bans (docs/behavior/servers.md#bans). */
 const banRows: readonly Row[] = [
-  row('GET /api/servers/{serverId}/bans', banning, 200, here),
-  row(`PUT ${ban}`, banning, 204, async (stage) => ({ at: [stage.serverId, (await stage.member()).id] })),
-  row(`PUT ${ban}`, banning, 204, async (stage) => ({ at: [stage.serverId, (await stage.person()).id] }), { case: 'of who is not in' }),
-  ...hardTargets('Ban Members', `PUT ${ban}`),
-  row(`DELETE ${ban}`, banning, 204, banned),
+  row('GET /api/servers/{serverId}/bans', banning, 200, serverCall),
+  row(`PUT ${ban}`, banning, 204, async (fixture) => ({ params: [fixture.serverId, (await fixture.makeMember()).id] })),
+  row(
+    `PUT ${ban}`,
+    banning,
+    204,
+    async (fixture) => ({ params: [fixture.serverId, (await fixture.makePerson()).id] }),
+    'of a person outside of the server',
+  ),
+  ...protectedTargets('Ban Members', `PUT ${ban}`),
+  row(`DELETE ${ban}`, banning, 204, bannedCall),
 ];
 
 /** Presence and profiles (docs/behavior/accounts.md#profiles). */
 const profileRows: readonly Row[] = [
   row('PATCH /api/users/@me/presence', account, 200, () => ({ body: { status: 'idle' } })),
-  row('GET /api/users/{userId}/profile', members, 200, ({ author }) => ({ at: [author.id] })),
+  row('GET /api/users/{userId}/profile', members, 200, ({ author }) => ({ params: [author.id] })),
   row('PATCH /api/users/@me', account, 200, () => ({ body: { pronouns: 'they' } })),
 ];
 
-/** Where people are logged in, and their password. */
+/** The sessions of people, and their password. */
 const sessionRows: readonly Row[] = [
   row('GET /api/users/@me/sessions', peopleOnly, 200, () => ({})),
-  row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), { own: true }),
+  row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), { perCaller: true }),
   row(
     'DELETE /api/users/@me/sessions/{id}',
     peopleOnly,
     204,
-    async (stage, caller) => ({ at: [(await stage.session(caller)).split('.')[0] as string] }),
-    { own: true },
+    async (fixture, caller) => ({ params: [(await fixture.makeSession(caller)).split('.')[0] as string] }),
+    { perCaller: true },
   ),
   row(
     'PUT /api/users/@me/password',
     [...peopleOnly, refuseAll('400 invalid_request')],
     204,
     () => ({ body: { currentPassword: 'not the password', newPassword: 'a new password' } }),
-    { case: 'with a wrong one' },
+    'with a wrong password',
   ),
 ];
 
-/** A new server of the owner's that is listed in Discovery. */
-async function listed(stage: Stage): Promise<Call> {
-  const id = await stage.server();
+/** A call with a new server of the owner that is listed in Discovery. */
+async function listedCall(fixture: MatrixFixture): Promise<Call> {
+  const id = await fixture.makeServer();
   const on = { enabled: true, rulesChannelId: 'new', updatesChannelId: 'new' };
-  await stage.api.call('PUT', `/api/servers/${id}/community`, { as: stage.owner.as, body: on });
+  await fixture.api.call('PUT', `/api/servers/${id}/community`, { as: fixture.owner.as, body: on });
   const shown = { listed: true, category: 'gaming', description: 'A place to play', tags: [] };
-  await stage.api.call('PUT', `/api/servers/${id}/discovery`, { as: stage.owner.as, body: shown });
-  return { at: [id] };
+  await fixture.api.call('PUT', `/api/servers/${id}/discovery`, { as: fixture.owner.as, body: shown });
+  return { params: [id] };
 }
 
 const managing = [...members, needs('Manage Server')];
 /** An id in a body that the caller may not know of is 400 (docs/behavior/requests.md#validation). */
-const seesOr400: Rule = ({ holds }) => (holds.includes('View Channel') ? null : '400 invalid_request');
+const canViewOr400: Rule = ({ holds }) => (holds.includes('View Channel') ? null : '400 invalid_request');
 const join = 'POST /api/discovery/servers/{serverId}/join';
 /** Community and Discovery (docs/behavior/community.md#settings). */
 const communityRows: readonly Row[] = [
-  row('GET /api/servers/{serverId}/community', managing, 200, here),
-  row('PUT /api/servers/{serverId}/community', [...managing, seesOr400], 200, async (stage) => ({
-    ...here(stage),
-    body: { enabled: true, rulesChannelId: stage.channelId, updatesChannelId: await stage.channel() },
+  row('GET /api/servers/{serverId}/community', managing, 200, serverCall),
+  row('PUT /api/servers/{serverId}/community', [...managing, canViewOr400], 200, async (fixture) => ({
+    ...serverCall(fixture),
+    body: { enabled: true, rulesChannelId: fixture.channelId, updatesChannelId: await fixture.makeChannel() },
   })),
-  row('PUT /api/servers/{serverId}/community', managing, 200, (stage) => ({ ...here(stage), body: { enabled: false } }), { case: 'off' }),
-  row('PUT /api/servers/{serverId}/discovery', managing, 200, (stage) => ({ ...here(stage), body: { listed: false } })),
+  row('PUT /api/servers/{serverId}/community', managing, 200, withBody(serverCall, { enabled: false }), 'turning it off'),
+  row('PUT /api/servers/{serverId}/discovery', managing, 200, withBody(serverCall, { listed: false })),
   row('GET /api/discovery/servers', account, 200, () => ({})),
   row('GET /api/discovery/apps', account, 200, () => ({})),
-  row(join, peopleOnly, 200, listed),
-  row(join, [...peopleOnly, refuseAll('404 (no code)')], 200, async (stage) => ({ at: [await stage.server()] }), { case: 'not listed' }),
+  row(join, peopleOnly, 200, listedCall),
+  row(join, [...peopleOnly, refuseAll('404 (no code)')], 200, async (fixture) => ({ params: [await fixture.makeServer()] }), 'not listed'),
 ];
 
-/** A picture of one pixel. */
-const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-const sent = { body: pixel, headers: { 'Content-Type': 'image/png' } };
+const upload = { body: pngOf({ width: 1, height: 1 }, 2), headers: { 'Content-Type': 'image/png' } };
 const portal = [...peopleOnly, ownsApplication(false)];
-const itsOwn = ({ application: { applicationId } }: Stage): { at: string[] } => ({ at: [applicationId] });
 
 /** Avatars and icons (docs/behavior/accounts.md#pictures). */
 const pictureRows: readonly Row[] = [
-  row('PUT /api/users/@me/avatar', account, 200, () => sent),
+  row('PUT /api/users/@me/avatar', account, 200, () => upload),
   row('DELETE /api/users/@me/avatar', account, 204, () => ({})),
-  row('PUT /api/servers/{id}/icon', managing, 200, (stage) => ({ ...here(stage), ...sent })),
-  row('DELETE /api/servers/{id}/icon', managing, 204, here),
-  row('PUT /api/applications/{id}/icon', portal, 200, (stage) => ({ ...itsOwn(stage), ...sent })),
-  row('DELETE /api/applications/{id}/icon', portal, 204, itsOwn),
+  row('PUT /api/servers/{id}/icon', managing, 200, (fixture) => ({ ...serverCall(fixture), ...upload })),
+  row('DELETE /api/servers/{id}/icon', managing, 204, serverCall),
+  row('PUT /api/applications/{id}/icon', portal, 200, (fixture) => ({ ...applicationCall(fixture), ...upload })),
+  row('DELETE /api/applications/{id}/icon', portal, 204, applicationCall),
 ];
 
 /** The rows of bans, people, Community, Discovery and pictures. */

@@ -1,27 +1,47 @@
 import { expect } from 'chai';
-import { showEmbed } from '../../../lib/domain/files/image-links.ts';
-import type { TestApi } from '../../harness/api.ts';
-import { type Failure, type MessageFixture, messageFixture, type Shown } from './message-fixture.ts';
+import { toShownEmbed } from '../../../lib/domain/files/image-links.ts';
+import { refused } from '../../harness/requests.ts';
+import { useMessages } from './message-fixture.ts';
 
-describe('edge cases of messages: what an embed may hold', () => {
-  let api: TestApi;
-  let bot: string;
-  let path: string;
-  let post: MessageFixture['post'];
+const timestamps = [
+  '',
+  'yesterday',
+  '2024-01-01',
+  '2024-01-01T00:00:00',
+  '2024-02-30T00:00:00Z',
+  '2024-01-01T25:00:00Z',
+  '1700000000',
+  '2016-12-31T23:59:60Z',
+];
+const urls = [
+  'javascript:alert(1)',
+  'JAVASCRIPT:alert(1)',
+  ' https://example.org',
+  'https://exa mple.org',
+  'https://',
+  'data:text/html,x',
+  'ftp://example.org/x',
+  'file:///etc/passwd',
+  '//example.org',
+  'example.org',
+  'https:example.org',
+  'java\nscript:alert(1)',
+  'https://example.org\n',
+  'attachment://a.png',
+  '',
+];
 
-  before(async () => {
-    ({ api, bot, path, post } = await messageFixture());
-  });
-  after(() => api.close());
+describe('embeds of messages', () => {
+  const { api, bot, path, post, edit, read } = useMessages();
 
-  const refused: [what: string, embed: unknown, at: string][] = [
+  const bad: [what: string, embed: unknown, at: string][] = [
     ['an empty embed', {}, ''],
     ['unknown fields only', { nope: 1, $set: { a: 1 } }, ''],
     ['an empty title', { title: '' }, ''],
     ['an empty list of fields', { fields: [] }, ''],
-    ['a colour and nothing to see', { color: 0xff0000 }, ''],
-    ['a link and nothing to see', { url: 'https://example.org' }, ''],
-    ['no object', 'title', ''],
+    ['a colour only', { color: 0xff0000 }, ''],
+    ['a link only', { url: 'https://example.org' }, ''],
+    ['a string', 'title', ''],
     ['null', null, ''],
     ['a list', [], ''],
     ...['title', 'description', 'url', 'color', 'timestamp', 'author', 'footer', 'image', 'thumbnail', 'fields'].map(
@@ -42,64 +62,38 @@ describe('edge cases of messages: what an embed may hold', () => {
     ['a footer without a text', { title: 't', footer: {} }, '/footer/text'],
     ['an image without a url', { image: {} }, '/image/url'],
     ['an image as text', { image: 'https://example.org/a.png' }, '/image'],
-    ...[
-      '',
-      'yesterday',
-      '2024-01-01',
-      '2024-01-01T00:00:00',
-      '2024-02-30T00:00:00Z',
-      '2024-01-01T25:00:00Z',
-      '1700000000',
-      '2016-12-31T23:59:60Z',
-    ].map((timestamp): [string, unknown, string] => [
+    ...timestamps.map((timestamp): [string, unknown, string] => [
       `the timestamp ${JSON.stringify(timestamp)}`,
       { title: 't', timestamp },
       '/timestamp',
     ]),
     ['a number as timestamp', { title: 't', timestamp: 1_700_000_000_000 }, '/timestamp'],
-    ...[
-      'javascript:alert(1)',
-      'JAVASCRIPT:alert(1)',
-      ' https://example.org',
-      'https://exa mple.org',
-      'https://',
-      'data:text/html,x',
-      'ftp://example.org/x',
-      'file:///etc/passwd',
-      '//example.org',
-      'example.org',
-      'https:example.org',
-      'java\nscript:alert(1)',
-      'https://example.org\n',
-      'attachment://a.png',
-      '',
-    ].flatMap((url): [string, unknown, string][] => [
+    ...urls.flatMap((url): [string, unknown, string][] => [
       [`the url ${JSON.stringify(url)}`, { title: 't', url }, '/url'],
       [`the image ${JSON.stringify(url)}`, { image: { url } }, '/image/url'],
       [`the author’s icon ${JSON.stringify(url)}`, { author: { name: 'a', iconUrl: url } }, '/author/iconUrl'],
     ]),
   ];
-  for (const [what, embed, at] of refused)
+  for (const [what, embed, at] of bad)
     it(`400 for ${what}`, async () => {
-      const answer = await post<Failure>({ content: 'beside', embeds: [embed] });
-      expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([400, 'invalid_request']);
-      expect(answer.body.errors?.map((one) => one.path)).to.include(`/embeds/0${at}`);
+      const { errors } = await refused(api, [400, 'invalid_request'], bot, 'POST', path(), { content: 'beside', embeds: [embed] });
+      expect(errors?.map((one) => one.path)).to.include(`/embeds/0${at}`);
     });
 
-  const taken: [what: string, embed: object, shown?: object][] = [
+  const good: [what: string, embed: object, known?: object][] = [
     ['a title', { title: 't' }],
-    ['an image alone', { image: { url: 'https://example.org/a.png' } }],
-    ['a thumbnail alone', { thumbnail: { url: 'http://example.org/a.png' } }],
+    ['an image only', { image: { url: 'https://example.org/a.png' } }],
+    ['a thumbnail only', { thumbnail: { url: 'http://example.org/a.png' } }],
     [
-      'a field alone, inline false unless said',
+      'a field only, whose inline is false by default',
       { fields: [{ name: 'n', value: 'v' }] },
       { fields: [{ name: 'n', value: 'v', inline: false }] },
     ],
     ['colour 0', { title: 't', color: 0 }],
     ['a link in capitals', { title: 't', url: 'HTTPS://EXAMPLE.ORG/A' }],
-    ['a link beyond ASCII', { title: 't', url: 'https://exämple.org/ü?q=😀#x' }],
+    ['a link with characters outside of ASCII', { title: 't', url: 'https://exämple.org/ü?q=😀#x' }],
     [
-      'a timestamp, in UTC with milliseconds',
+      'a timestamp, converted to UTC with milliseconds',
       { title: 't', timestamp: '2024-01-01T02:00:00+02:00' },
       { title: 't', timestamp: '2024-01-01T00:00:00.000Z' },
     ],
@@ -108,9 +102,9 @@ describe('edge cases of messages: what an embed may hold', () => {
       { title: 't', timestamp: '2024-01-01T00:00:00.1234567Z' },
       { title: 't', timestamp: '2024-01-01T00:00:00.123Z' },
     ],
-    ['a timestamp alone', { timestamp: '2024-01-01T00:00:00.000Z' }],
+    ['a timestamp only', { timestamp: '2024-01-01T00:00:00.000Z' }],
     [
-      'everything, and what is unknown dropped at every depth',
+      'all fields, without the unknown ones at every depth',
       {
         title: 't',
         description: 'd',
@@ -144,26 +138,21 @@ describe('edge cases of messages: what an embed may hold', () => {
       { title: '$set', fields: [{ name: '$$NOW', value: '$title', inline: false }] },
     ],
   ];
-  for (const [what, embed, known = embed] of taken)
-    it(`201 with ${what}: the same in the answer, in a read and after an edit`, async () => {
-      const shown = showEmbed(api.platform.config, known);
+  for (const [what, embed, known = embed] of good)
+    it(`201 with ${what}: the response, a read and an edit show the same embed`, async () => {
+      const embeds = [toShownEmbed(api.platform.config, known)];
       const made = await post({ embeds: [embed] });
-      expect([made.status, made.body.embeds]).to.deep.equal([201, [shown]]);
-      expect((await api.call<Shown>('GET', `${path}/${made.body.id}`, { as: bot })).body.embeds).to.deep.equal([shown]);
-      const plain = await post({ content: 'x' });
-      const edited = await api.call<Shown>('PATCH', `${path}/${plain.body.id}`, { as: bot, body: { embeds: [embed] } });
-      expect([edited.status, edited.body.embeds]).to.deep.equal([200, [shown]]);
-      const again = await api.call<Shown>('PATCH', `${path}/${plain.body.id}`, { as: bot, body: { content: 'y' } });
-      expect([again.status, again.body.content, again.body.embeds]).to.deep.equal([200, 'y', [shown]]);
+      expect(made.embeds).to.deep.equal(embeds);
+      expect((await read(made.id)).embeds).to.deep.equal(embeds);
+      const { id } = await post('x');
+      expect((await edit(id, { embeds: [embed] })).embeds).to.deep.equal(embeds);
+      expect(await edit(id, { content: 'y' })).to.deep.include({ content: 'y', embeds });
     });
 
-  it('PATCH refuses the same embeds, and nothing changes', async () => {
+  it('PATCH refuses the same embeds, and the message does not change', async () => {
     const made = await post({ content: 'kept', embeds: [{ title: 'kept' }] });
-    for (const [what, embed] of refused) {
-      const answer = await api.call('PATCH', `${path}/${made.body.id}`, { as: bot, body: { content: 'x', embeds: [embed] } });
-      expect([what, answer.status]).to.deep.equal([what, 400]);
-    }
-    const { nonce: _, ...body } = made.body;
-    expect((await api.call<Shown>('GET', `${path}/${made.body.id}`, { as: bot })).body).to.deep.equal(body);
+    for (const [, embed] of bad)
+      await refused(api, [400, 'invalid_request'], bot, 'PATCH', path(made.id), { content: 'x', embeds: [embed] });
+    expect(await read(made.id)).to.deep.equal(made);
   });
 });

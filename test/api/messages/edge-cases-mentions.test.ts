@@ -1,71 +1,40 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Bot,
-  type Caller,
-  makeBot,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeRole,
-  makeServer,
-  type Place,
-  send,
-  setOverwrite,
-} from '../../harness/factories.ts';
-import { fillServer } from '../../harness/world.ts';
-import type { Shown } from './message-fixture.ts';
+import type { Message } from '../../../lib/contract/message.ts';
+import { makeBot, makeChannel, makeMember, makeRole, makeServer, setOverwrite, unknownId } from '../../harness/factories.ts';
+import { send } from '../../harness/requests.ts';
+import { fillServer } from '../../harness/seed.ts';
+import { make, newBot, newMember, newPerson, newRole, useServer } from '../../harness/use.ts';
+import { dmCalls, messageCalls } from './message-fixture.ts';
 
-describe('edge cases of messages: mentions and replies', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let ann: Caller;
-  let bea: Caller;
-  let bot: Bot;
-  let roleId: string;
-  let foreignRole: string;
-  let stranger: Caller;
+const mentionEveryone = permissionBits['Mention Everyone'];
 
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    ann = await makeMember(api, owner, server.id);
-    bea = await makeMember(api, owner, server.id);
-    bot = await makeBot(api, owner, server.id);
-    roleId = (await makeRole(api, owner, server.id)).id;
-    stranger = await makePerson(api);
-    const elsewhere = await makeServer(api, stranger);
-    foreignRole = (await makeRole(api, stranger, elsewhere.id)).id;
+describe('mentions and replies', () => {
+  const { api, owner, server, ann, bea, bot, role, outsider } = useServer({
+    ann: newMember(),
+    bea: newMember(),
+    bot: newBot(),
+    role: newRole(),
+    outsider: newPerson(),
   });
-  after(() => api.close());
+  const channel = make(() => makeChannel(api, owner, server.id));
+  const { path, post, edit, read, remove } = messageCalls(api, channel, ann);
+  const mentionsOf = (message: Message): unknown[] => [message.mentions, message.mentionRoles, message.mentionEveryone];
 
-  const pathOf = (channelId = server.general): string => `/api/channels/${channelId}/messages`;
-  const post = (content: string, as: Caller = ann, more: object = {}, channelId?: string): Promise<Shown> =>
-    send(api, 201, as, 'POST', pathOf(channelId), { content, ...more });
-  const edit = (id: string, content: string, as: Caller = ann): Promise<Shown> =>
-    send(api, 200, as, 'PATCH', `${pathOf()}/${id}`, { content });
-  const read = (id: string, channelId?: string): Promise<Shown> => send(api, 200, owner, 'GET', `${pathOf(channelId)}/${id}`);
-  const remove = (id: string, as: Caller, channelId?: string): Promise<void> => send(api, 204, as, 'DELETE', `${pathOf(channelId)}/${id}`);
-  const pinged = ({ mentions, mentionRoles, mentionEveryone }: Shown): unknown[] => [mentions, mentionRoles, mentionEveryone];
-
-  it('mentions hold the members of the server, and the two of a DM, and tell nothing of any other account', async () => {
-    const unknown = '1000000000000000000';
-    const all = [bea, stranger].map(({ id }) => `<@${id}>`).join(' ');
-    const { id, mentions } = await post(`${all} <@${unknown}>`);
+  it('only members of the server, or the two people of a DM, are mentioned', async () => {
+    const all = [bea, outsider].map(({ id }) => `<@${id}>`).join(' ');
+    const { id, mentions } = await post(`${all} <@${unknownId}>`);
     expect(mentions).to.deep.equal([bea.id]);
-    expect((await edit(id, `<@${stranger.id}> <@${unknown}>`)).mentions).to.deep.equal([]);
-    const dm = await send<{ id: string }>(api, 201, ann, 'POST', '/api/users/@me/channels', { recipientId: bea.id });
-    expect((await post(`${all} <@${ann.id}> <@${owner.id}>`, ann, {}, dm.id)).mentions).to.deep.equal([bea.id, ann.id]);
+    expect((await edit(id, { content: `<@${outsider.id}> <@${unknownId}>` })).mentions).to.deep.equal([]);
+    const dm = await dmCalls(api, ann, bea);
+    expect((await dm.post(`${all} <@${ann.id}> <@${owner.id}>`)).mentions).to.deep.equal([bea.id, ann.id]);
   });
 
-  describe('where a mention counts', () => {
-    /** B and R stand for a person and a role, E for @everyone. */
-    const written = (pattern: string): string =>
-      pattern.replaceAll('B', `<@${bea.id}>`).replaceAll('R', `<@&${roleId}>`).replaceAll('E', '@everyone');
-    const everywhere = [
+  describe('syntax', () => {
+    /** B, R and E stand for a mention of a person, of a role and of everyone. */
+    const fill = (pattern: string): string =>
+      pattern.replaceAll('B', `<@${bea.id}>`).replaceAll('R', `<@&${role.id}>`).replaceAll('E', '@everyone');
+    const withMentions = [
       'B R E',
       '**B R E**',
       '*B R E*',
@@ -75,8 +44,8 @@ describe('edge cases of messages: mentions and replies', () => {
       '||**B __R__ ~~E~~**||',
       '> B R E',
       '# B R E',
-      '- B R E',
     ].concat([
+      '- B R E',
       'xBx R E',
       '(B, R; E)',
       'B R E B R E',
@@ -91,16 +60,17 @@ describe('edge cases of messages: mentions and replies', () => {
       '<https://example.org> B R E',
       '\nB\nR\nE\n',
     ]);
-    for (const pattern of everywhere)
-      it(`all three in ${JSON.stringify(pattern)}, each once`, async () => {
-        const expected = [[bea.id], [roleId], true];
-        expect(pinged(await post(written(pattern), owner))).to.deep.equal(expected);
-        const plain = await post('x', owner);
-        expect(pinged(await edit(plain.id, written(pattern), owner))).to.deep.equal(expected);
-        expect(pinged(await read(plain.id))).to.deep.equal(expected);
+    for (const pattern of withMentions)
+      it(`${JSON.stringify(pattern)} mentions each once`, async () => {
+        const expected = [[bea.id], [role.id], true];
+        const content = fill(pattern);
+        expect(mentionsOf(await post(content, owner))).to.deep.equal(expected);
+        const { id } = await post('x', owner);
+        expect(mentionsOf(await edit(id, { content }, owner))).to.deep.equal(expected);
+        expect(mentionsOf(await read(id))).to.deep.equal(expected);
       });
 
-    const nowhere = [
+    const withoutMentions = [
       '`B R E`',
       '``B R E``',
       '```B R E```',
@@ -110,69 +80,77 @@ describe('edge cases of messages: mentions and replies', () => {
       '|| `B R E` ||',
       '> `B R E`',
       '`` ` B R E ``',
-    ].concat(['me@everyone', '@everyoneelse', '<@> <@&> <@!1> < @1>']);
-    for (const pattern of nowhere)
-      it(`none in ${JSON.stringify(pattern)}`, async () =>
-        expect(pinged(await post(written(pattern), owner))).to.deep.equal([[], [], false]));
+      'me@everyone',
+      '@everyoneelse',
+      '<@> <@&> <@!1> < @1>',
+    ];
+    for (const pattern of withoutMentions)
+      it(`${JSON.stringify(pattern)} mentions nobody`, async () =>
+        expect(mentionsOf(await post(fill(pattern), owner))).to.deep.equal([[], [], false]));
 
-    it('none in capitals', async () => expect(pinged(await post('@Everyone @EVERYONE @HERE', owner))).to.deep.equal([[], [], false]));
+    it('@everyone and @here in capitals mention nobody', async () =>
+      expect(mentionsOf(await post('@Everyone @EVERYONE @HERE', owner))).to.deep.equal([[], [], false]));
 
-    it('only who and what exists: no unknown ids, no short ones, no role of another server, no role as a person', async () => {
-      const content = `<@1000000000000000001> <@1> <@&1000000000000000001> <@&${foreignRole}> <@${roleId}> <@&${bea.id}> <@${server.id}>`;
-      expect(pinged(await post(content, owner))).to.deep.equal([[], [], false]);
+    it('unknown and short ids, roles of other servers, and roles written as people mention nobody', async () => {
+      const foreignRole = await makeRole(api, outsider, (await makeServer(api, outsider)).id);
+      const content = `<@1000000000000000001> <@1> <@&1000000000000000001> <@&${foreignRole.id}> <@${role.id}> <@&${bea.id}> <@${server.id}>`;
+      expect(mentionsOf(await post(content, owner))).to.deep.equal([[], [], false]);
     });
 
-    it('in the order of the content, bots too', async () =>
+    it('mentions are in the order of the content, and include bots', async () =>
       expect((await post(`<@${bot.id}> <@${ann.id}> <@${bot.id}>`)).mentions).to.deep.equal([bot.id, ann.id]));
 
-    it('as many as a content holds', async () => {
+    it('a message can mention as many people as its content has room for', async () => {
       const accounts = await fillServer(api.platform, server.id, 86, 'mentioned');
       expect((await post(accounts.map((id) => `<@${id}>`).join(''))).mentions).to.deep.equal(accounts);
     });
   });
 
-  describe('@everyone needs Mention Everyone', () => {
+  describe('Mention Everyone', () => {
     for (const text of ['@everyone', '@here', 'the role'])
-      it(`${text}: posts without it, and counts by role, by overwrite, for the owner, for a bot`, async () => {
+      it(`${text} counts with the permission from a role, an overwrite or ownership; without it the message is posted`, async () => {
         const content = text === 'the role' ? `<@&${server.id}>` : text;
-        const allowed = await makeMember(api, owner, server.id, permissionBits['Mention Everyone']);
-        const loud = await makeBot(api, owner, server.id, permissionBits['Mention Everyone']);
-        const { id } = await makeChannel(api, owner, server.id);
-        for (const [as, channelId, counts] of [
-          [ann, server.general, false],
-          [bot, server.general, false],
-          [owner, server.general, true],
-          [allowed, server.general, true],
-          [loud, server.general, true],
+        const [allowed, allowedBot] = [
+          await makeMember(api, owner, server.id, mentionEveryone),
+          await makeBot(api, owner, server.id, mentionEveryone),
+        ];
+        for (const [as, counts] of [
+          [ann, false],
+          [bot, false],
+          [owner, true],
+          [allowed, true],
+          [allowedBot, true],
         ] as const)
-          expect(pinged(await post(content, as, {}, channelId))).to.deep.equal([[], [], counts]);
-        await setOverwrite(api, owner, id, ann.id, permissionBits['Mention Everyone'], 0);
-        await setOverwrite(api, owner, id, allowed.id, 0, permissionBits['Mention Everyone']);
-        expect((await post(content, ann, {}, id)).mentionEveryone).to.equal(true);
-        expect((await post(content, allowed, {}, id)).mentionEveryone).to.equal(false);
+          expect(mentionsOf(await post(content, as))).to.deep.equal([[], [], counts]);
+        const other = await makeChannel(api, owner, server.id);
+        await setOverwrite(api, owner, other.id, ann.id, mentionEveryone, 0);
+        await setOverwrite(api, owner, other.id, allowed.id, 0, mentionEveryone);
+        const inOther = messageCalls(api, other, ann);
+        expect((await inOther.post(content)).mentionEveryone).to.equal(true);
+        expect((await inOther.post(content, allowed)).mentionEveryone).to.equal(false);
       });
 
-    it('an edit is judged by what its author may do now', async () => {
+    it('an edit uses the current permissions of the author', async () => {
       const { id } = await post('@everyone');
-      expect((await edit(id, '@everyone!')).mentionEveryone).to.equal(false);
-      await setOverwrite(api, owner, server.general, ann.id, permissionBits['Mention Everyone'], 0);
-      expect((await edit(id, '@everyone')).mentionEveryone).to.equal(true);
-      await setOverwrite(api, owner, server.general, ann.id, 0, 0);
-      expect((await edit(id, '@everyone?')).mentionEveryone).to.equal(false);
+      for (const [allow, content] of [
+        [0, '@everyone!'],
+        [mentionEveryone, '@everyone'],
+        [0, '@everyone?'],
+      ] as const) {
+        await setOverwrite(api, owner, channel.id, ann.id, allow, 0);
+        expect((await edit(id, { content })).mentionEveryone).to.equal(allow !== 0);
+      }
     });
 
-    it('in a DM it never counts, and roles neither', async () => {
-      const dm = await send<{ id: string }>(api, 201, ann, 'POST', '/api/users/@me/channels', { recipientId: owner.id });
-      expect(pinged(await post(`@everyone <@&${roleId}> <@&${server.id}> <@${owner.id}>`, ann, {}, dm.id))).to.deep.equal([
-        [owner.id],
-        [],
-        false,
-      ]);
+    it('@everyone and roles never count in a DM', async () => {
+      const dm = await dmCalls(api, ann, owner);
+      const message = await dm.post(`@everyone <@&${role.id}> <@&${server.id}> <@${owner.id}>`);
+      expect(mentionsOf(message)).to.deep.equal([[owner.id], [], false]);
     });
   });
 
   describe('replies', () => {
-    it('ping the author once: by default, when said so, beside a mention; not when told not to, nor oneself', async () => {
+    it('mention the author of the original once, unless mentionReply is false or one replies to oneself', async () => {
       const original = await post('o', bea);
       for (const [as, content, more, mentions] of [
         [ann, 'r', {}, [bea.id]],
@@ -185,25 +163,23 @@ describe('edge cases of messages: mentions and replies', () => {
         [bea, 'r', { mentionReply: true }, []],
         [bea, `<@${bea.id}>`, {}, [bea.id]],
       ] as const)
-        expect((await post(content, as, { replyTo: original.id, ...more })).mentions).to.deep.equal(mentions);
+        expect((await post({ content, replyTo: original.id, ...more }, as)).mentions).to.deep.equal(mentions);
       const ofBot = await post('o', bot);
-      expect((await post('r', ann, { replyTo: ofBot.id })).mentions).to.deep.equal([bot.id]);
+      expect((await post({ content: 'r', replyTo: ofBot.id })).mentions).to.deep.equal([bot.id]);
     });
 
-    it('an edit of a reply keeps its ping, and pings nobody where it pinged nobody', async () => {
-      const original = await post('o', bea);
-      const [loud, quiet] = [
-        await post('r', ann, { replyTo: original.id }),
-        await post('r', ann, { replyTo: original.id, mentionReply: false }),
-      ];
-      expect((await edit(loud.id, `<@${owner.id}>`)).mentions).to.deep.equal([owner.id, bea.id]);
-      expect((await edit(loud.id, 'nobody')).mentions).to.deep.equal([bea.id]);
-      await remove(original.id, bea);
-      expect((await edit(loud.id, 'again')).mentions).to.deep.equal([bea.id]);
-      expect((await edit(quiet.id, 'nobody')).mentions).to.deep.equal([]);
+    it('an edit of a reply keeps the mention of the original’s author, and adds none with mentionReply false', async () => {
+      const { id: replyTo } = await post('o', bea);
+      const reply = await post({ content: 'r', replyTo });
+      const quiet = await post({ content: 'r', replyTo, mentionReply: false });
+      expect((await edit(reply.id, { content: `<@${owner.id}>` })).mentions).to.deep.equal([owner.id, bea.id]);
+      expect((await edit(reply.id, { content: 'nobody' })).mentions).to.deep.equal([bea.id]);
+      await remove(replyTo, bea);
+      expect((await edit(reply.id, { content: 'again' })).mentions).to.deep.equal([bea.id]);
+      expect((await edit(quiet.id, { content: 'nobody' })).mentions).to.deep.equal([]);
     });
 
-    it('400 for bad types; null and no mentionReply are none', async () => {
+    it('400 for a replyTo or mentionReply of the wrong type; replyTo null is no reply', async () => {
       const { id } = await post('o', bea);
       for (const more of [
         { replyTo: 5 },
@@ -212,39 +188,36 @@ describe('edge cases of messages: mentions and replies', () => {
         { replyTo: id, mentionReply: 'no' },
         { replyTo: id, mentionReply: null },
       ])
-        await send(api, 400, ann, 'POST', pathOf(), { content: 'x', ...more });
-      const none = await post('x', ann, { replyTo: null });
-      expect(none).to.not.have.property('reply');
-      expect(none.replyDeleted).to.equal(false);
+        await send(api, 400, ann, 'POST', path(), { content: 'x', ...more });
+      expect(await post({ content: 'x', replyTo: null }))
+        .to.include({ replyDeleted: false })
+        .and.not.have.property('reply');
     });
 
     for (const where of ['a channel', 'a DM'])
-      it(`in ${where}: the preview follows edits, a reply to a reply shows one step, a deleted original leaves replyDeleted`, async () => {
-        const dm = await api.call<{ id: string }>('POST', '/api/users/@me/channels', { as: ann.as, body: { recipientId: owner.id } });
-        const channelId = where === 'a DM' ? dm.body.id : server.general;
-        const first = await post('first', owner, {}, channelId);
-        const second = await post('second', ann, { replyTo: first.id }, channelId);
-        const third = await post('third', owner, { replyTo: second.id }, channelId);
+      it(`in ${where}: the preview shows the edited original, not the original’s own reply, and replyDeleted after its delete`, async () => {
+        const calls = where === 'a DM' ? await dmCalls(api, ann, owner) : messageCalls(api, channel, ann);
+        const first = await calls.post('first', owner);
+        const second = await calls.post({ content: 'second', replyTo: first.id });
+        const third = await calls.post({ content: 'third', replyTo: second.id }, owner);
         expect(third.reply).to.deep.include({ id: second.id, content: 'second', hasAttachments: false });
         expect(Object.keys(third.reply ?? {})).to.have.members(['id', 'author', 'content', 'hasAttachments']);
-        await send(api, 200, ann, 'PATCH', `${pathOf(channelId)}/${second.id}`, { content: 'changed' });
-        expect((await read(third.id, channelId)).reply?.content).to.equal('changed');
-        await remove(second.id, ann, channelId);
-        const orphan = await read(third.id, channelId);
-        expect(orphan).to.not.have.property('reply');
-        expect([orphan.replyDeleted, orphan.content]).to.deep.equal([true, 'third']);
-        const listed = await send<Shown[]>(api, 200, owner, 'GET', pathOf(channelId));
-        expect(listed.find((one) => one.id === third.id)).to.deep.equal(orphan);
-        await send(api, 400, owner, 'POST', pathOf(channelId), { content: 'x', replyTo: second.id });
-        await send(api, 200, owner, 'PATCH', `${pathOf(channelId)}/${third.id}`, { content: 'still' });
-        expect(await read(third.id, channelId)).to.include({ replyDeleted: true, content: 'still' });
+        await calls.edit(second.id, { content: 'changed' });
+        expect((await calls.read(third.id)).reply?.content).to.equal('changed');
+        await calls.remove(second.id);
+        const orphan = await calls.read(third.id, owner);
+        expect(orphan).to.include({ replyDeleted: true, content: 'third' }).and.not.have.property('reply');
+        expect((await calls.list(owner)).find(({ id }) => id === third.id)).to.deep.equal(orphan);
+        await send(api, 400, owner, 'POST', calls.path(), { content: 'x', replyTo: second.id });
+        await calls.edit(third.id, { content: 'still' }, owner);
+        expect(await calls.read(third.id)).to.include({ replyDeleted: true, content: 'still' });
       });
 
-    it('400 for an original of a DM in a channel, and of a channel in a DM', async () => {
-      const dm = await api.call<{ id: string }>('POST', '/api/users/@me/channels', { as: ann.as, body: { recipientId: owner.id } });
-      const [there, here] = [await post('x', ann, {}, dm.body.id), await post('x', ann)];
-      await send(api, 400, ann, 'POST', pathOf(), { content: 'x', replyTo: there.id });
-      await send(api, 400, ann, 'POST', pathOf(dm.body.id), { content: 'x', replyTo: here.id });
+    it('400 for an original in a DM from a channel, and for one in a channel from a DM', async () => {
+      const dm = await dmCalls(api, ann, owner);
+      const [inDm, inChannel] = [await dm.post('x'), await post('x')];
+      await send(api, 400, ann, 'POST', path(), { content: 'x', replyTo: inDm.id });
+      await send(api, 400, ann, 'POST', dm.path(), { content: 'x', replyTo: inChannel.id });
     });
   });
 });

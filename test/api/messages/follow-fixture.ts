@@ -1,73 +1,63 @@
+import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Follower } from '../../../lib/contract/follower.ts';
 import type { AuditPage } from '../../../lib/contract/server.ts';
 import type { FollowDoc } from '../../../lib/store/mongo/models/follow.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import { type Caller, makeChannel, makeMember, makePerson, makeServer, type Place, send } from '../../harness/factories.ts';
+import type { TestApi } from '../../harness/api.ts';
+import { makeChannel, makeServer, type Place } from '../../harness/factories.ts';
+import { type Caller, send } from '../../harness/requests.ts';
+import { make, newMember, useServer } from '../../harness/use.ts';
 
-/** Two servers, one that announces and one that follows; the channels are new for each test. */
+/** Two servers: one with an announcement channel, and one with a channel that can follow it. Both channels are made for every test. */
 export interface FollowFixture {
   api: TestApi;
-  /** Owns the announcing server. */
+  /** Owns `from`. */
   owner: Caller;
-  /** Owns the following server, and is a plain member of the announcing one. */
+  /** Owns `to`, and is a member of `from` without more permissions. */
   follower: Caller;
   from: Place;
   to: Place;
-  /** The announcement channel, and a text channel beside it. */
-  news: string;
-  text: string;
-  /** The text channel that follows. */
-  target: string;
-  /** Makes new channels: for beforeEach. */
-  renew: () => Promise<void>;
-  path: (id?: string) => string;
-  follow: (channelId?: string, as?: Caller, status?: number) => Promise<Follower>;
-  /** The stored rows of the announcement channel. */
-  rows: () => Promise<FollowDoc[]>;
-  /** Rows of so many followers that are nothing but rows. */
-  fill: (many: number) => Promise<void>;
-  /** The audit entries about the target. */
-  audit: () => Promise<{ action: string; changes: object; actorId: string }[]>;
+  /** The announcement channel. */
+  news: Channel;
+  /** The text channel that follows it. */
+  target: Channel;
+  /** The path of the followers of `news`, or of another channel. */
+  path(channelId?: string): string;
+  /** Makes a channel, by default `target`, follow `news`. */
+  follow(channelId?: string, as?: Caller, status?: number): Promise<Follower>;
+  /** The stored followers of `news`. */
+  stored(): Promise<FollowDoc[]>;
+  /** Stores this many followers of `news` whose channels do not exist. */
+  fill(count: number): Promise<void>;
+  /** The audit entries about `target`. */
+  audit(): Promise<{ action: string; changes: object; actorId: string }[]>;
 }
 
 /** Starts an API with such servers. */
-export async function followFixture(): Promise<FollowFixture> {
-  const api = await startTestApi();
-  const { db, ids } = api.platform;
-  const owner = await makePerson(api);
-  const from = await makeServer(api, owner);
-  const follower = await makeMember(api, owner, from.id);
-  const to = await makeServer(api, follower);
-  const row = (sourceId: string, slot: number): FollowDoc => {
-    const id = ids.next();
-    return { _id: `${sourceId}:${id}`, sourceId, targetId: id, serverId: id, createId: id, slot, createdAt: new Date() };
+export function useFollows(): FollowFixture {
+  const { api, owner, server: from, follower } = useServer({ follower: newMember() });
+  const to = make(() => makeServer(api, follower));
+  const news = make(() => makeChannel(api, owner, from.id, { kind: 'announcement' }), { each: true });
+  const target = make(() => makeChannel(api, follower, to.id), { each: true });
+  const path = (channelId = news.id): string => `/api/channels/${channelId}/followers`;
+  const emptyFollow = (slot: number): FollowDoc => {
+    const id = api.platform.ids.next();
+    return { _id: `${news.id}:${id}`, sourceId: news.id, targetId: id, serverId: id, createId: id, slot, createdAt: new Date() };
   };
-  const fixture: FollowFixture = {
+  return {
     api,
     owner,
     follower,
     from,
     to,
-    news: '',
-    text: from.general,
-    target: '',
-    async renew() {
-      fixture.news = (await makeChannel(api, owner, from.id, { kind: 'announcement' })).id;
-      fixture.target = (await makeChannel(api, follower, to.id)).id;
-    },
-    path: (id = fixture.news) => `/api/channels/${id}/followers`,
-    follow: (channelId = fixture.target, as = follower, status = 201) => send(api, status, as, 'POST', fixture.path(), { channelId }),
-    rows: async () => await db.follows.find({ sourceId: fixture.news }).sort({ _id: 1 }).lean(),
-    async fill(many) {
-      const { news } = fixture;
-      await db.follows.insertMany(Array.from({ length: many }, (_, slot) => row(news, slot)));
-    },
+    news,
+    target,
+    path,
+    follow: (channelId = target.id, as = follower, status = 201) => send(api, status, as, 'POST', path(), { channelId }),
+    stored: async () => await api.platform.db.follows.find({ sourceId: news.id }).sort({ _id: 1 }).lean(),
+    fill: async (count) => void (await api.platform.db.follows.insertMany(Array.from({ length: count }, (_, slot) => emptyFollow(slot)))),
     async audit() {
       const { items } = await send<AuditPage>(api, 200, follower, 'GET', `/api/servers/${to.id}/audit-log`);
-      return items
-        .filter(({ targetId }) => targetId === fixture.target)
-        .map(({ action, changes, actorId }) => ({ action, changes, actorId }));
+      return items.filter(({ targetId }) => targetId === target.id).map(({ action, changes, actorId }) => ({ action, changes, actorId }));
     },
   };
-  return fixture;
 }

@@ -1,171 +1,138 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { FollowDoc } from '../../../lib/store/mongo/models/follow.ts';
-import type { TestApi } from '../../harness/api.ts';
+import type { Answer } from '../../harness/api.ts';
 import {
-  type Caller,
   join,
+  loseAnswers,
   makeChannel,
   makeMember,
   makePerson,
   makeServer,
-  refused,
+  openDm,
   setOverwrite,
-  tally,
+  unknownId,
 } from '../../harness/factories.ts';
-import { type FollowFixture, followFixture } from './follow-fixture.ts';
+import { inParallel, refused, refusedWithout, tally } from '../../harness/requests.ts';
+import { useFollows } from './follow-fixture.ts';
 
-const manageWebhooks = permissionBits['Manage Webhooks'];
+const { 'Manage Webhooks': manageWebhooks, 'View Channel': viewChannel } = permissionBits;
 
 describe('POST /api/channels/{id}/followers', () => {
-  let fixture: FollowFixture;
-  let api: TestApi;
-  let owner: Caller;
-  let follower: Caller;
-  let from: FollowFixture['from'];
-  let to: FollowFixture['to'];
-  let news: string;
-  let text: string;
-  let target: string;
-  let path: FollowFixture['path'];
-  let follow: FollowFixture['follow'];
-  let rows: FollowFixture['rows'];
-  let audit: FollowFixture['audit'];
+  const { api, owner, follower, from, to, news, target, path, follow, stored, fill, audit } = useFollows();
+  const post = (channelId = target.id, headers: Record<string, string> = {}): Promise<Answer> =>
+    api.call('POST', path(), { as: follower.as, body: { channelId }, headers });
 
-  before(async () => {
-    fixture = await followFixture();
-    ({ api, owner, follower, from, to, path, follow, rows, audit } = fixture);
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    await fixture.renew();
-    ({ news, text, target } = fixture);
-  });
-  const openDm = async (): Promise<string> => {
-    const { body } = await api.call('POST', '/api/users/@me/channels', { as: follower.as, body: { recipientId: owner.id } });
-    return String(body.id);
-  };
-
-  it('201 with the target, its server and the time; an audit entry in the target’s server', async () => {
+  it('201 with the target, its server and the time; adds an audit entry to the target’s server', async () => {
     const made = await follow();
     expect(made).to.have.all.keys('channelId', 'serverId', 'createdAt');
-    expect(made).to.include({ channelId: target, serverId: to.id });
+    expect(made).to.include({ channelId: target.id, serverId: to.id });
     expect(await audit()).to.deep.include({
       action: 'follow_create',
-      changes: { sourceId: { from: null, to: news } },
+      changes: { sourceId: { from: null, to: news.id } },
       actorId: follower.id,
     });
   });
 
-  it('200 with the same when it follows already, and no second entry', async () => {
+  it('200 with the same body if the target follows already, without another audit entry', async () => {
     const first = await follow();
-    expect(await follow(target, follower, 200)).to.deep.equal(first);
-    expect(await rows()).to.have.length(1);
+    expect(await follow(target.id, follower, 200)).to.deep.equal(first);
+    expect(await stored()).to.have.length(1);
     expect((await audit()).filter((one) => one.action === 'follow_create')).to.have.length(1);
   });
 
-  it('within one server, and by a member that has Manage Webhooks in the target alone', async () => {
-    expect(await follow(text, owner)).to.include({ channelId: text, serverId: from.id });
+  it('201 within one server, and for a member who has Manage Webhooks in the target only', async () => {
+    expect(await follow(from.general, owner)).to.include({ channelId: from.general, serverId: from.id });
     const member = await makeMember(api, follower, to.id);
     await join(api, owner, from.id, member);
-    await setOverwrite(api, follower, target, member.id, manageWebhooks, 0);
-    await follow(target, member);
+    await setOverwrite(api, follower, target.id, member.id, manageWebhooks, 0);
+    await follow(target.id, member);
   });
 
-  it('the same Idempotency-Key gives the 201 again', async () => {
-    const post = () =>
-      api.call('POST', path(), { as: follower.as, body: { channelId: target }, headers: { 'Idempotency-Key': `follow ${news}` } });
-    const [first, second] = [await post(), await post()];
+  it('a repeat with its Idempotency-Key has the response of the first', async () => {
+    const headers = { 'Idempotency-Key': `follow ${news.id}` };
+    const [first, second] = [await post(target.id, headers), await post(target.id, headers)];
     expect([first.status, second.status]).to.deep.equal([201, 201]);
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('taken up after a crash it is the same create: 201, one row, one audit entry', async () => {
-    const post = () =>
-      api.call('POST', path(), { as: follower.as, body: { channelId: target }, headers: { 'Idempotency-Key': `crash ${news}` } });
-    await post();
-    const { idempotency } = api.platform.db;
-    const [{ createId }] = (await rows()) as [FollowDoc];
-    await idempotency.updateOne({ resourceId: createId }, { $set: { answer: null, claimedAt: new Date(0) } });
-    expect((await post()).status).to.equal(201);
-    expect(await rows()).to.have.length(1);
+  it('a repeat after a crash of the first finishes it: 201, one follower, one audit entry', async () => {
+    const headers = { 'Idempotency-Key': `crash ${news.id}` };
+    await post(target.id, headers);
+    const [{ createId }] = (await stored()) as [FollowDoc];
+    await loseAnswers(api, { resourceId: createId });
+    expect((await post(target.id, headers)).status).to.equal(201);
+    expect(await stored()).to.have.length(1);
     expect(await audit()).to.have.length(2); // channel_create and follow_create
   });
 
   for (const kind of ['text', 'voice', 'category'] as const)
-    it(`400 when what is to be followed is a ${kind} channel`, async () => {
+    it(`400 if the channel to follow is a ${kind} channel`, async () => {
       const { id } = await makeChannel(api, owner, from.id, { kind });
-      await refused(api, [400, 'invalid_request'], follower, 'POST', path(id), { channelId: target });
+      await refused(api, [400, 'invalid_request'], follower, 'POST', path(id), { channelId: target.id });
     });
 
-  it('400 when it is one’s own DM', async () => {
-    const dm = await openDm();
-    await refused(api, [400, 'invalid_request'], follower, 'POST', path(dm), { channelId: target });
+  it('400 if the channel to follow is a DM', async () => {
+    const dm = await openDm(api, follower, owner);
+    await refused(api, [400, 'invalid_request'], follower, 'POST', path(dm.id), { channelId: target.id });
   });
 
-  it('404 for a channel of a server that one is not in, 403 View Channel for a hidden one', async () => {
-    const stranger = await makePerson(api);
-    const own = await makeServer(api, stranger);
-    await refused(api, [404, 'not_found'], stranger, 'POST', path(), { channelId: own.general });
-    await refused(api, [404, 'not_found'], follower, 'POST', path('1000000000000000001'), { channelId: target });
-    await setOverwrite(api, owner, news, from.id, 0, permissionBits['View Channel']);
-    const error = await refused(api, [403, 'missing_permission'], follower, 'POST', path(), { channelId: target });
-    expect(error.missing).to.deep.equal(['View Channel']);
+  it('404 for an unknown channel and outside its server, 403 View Channel for a hidden channel', async () => {
+    const outsider = await makePerson(api);
+    const own = await makeServer(api, outsider);
+    await refused(api, [404, 'not_found'], outsider, 'POST', path(), { channelId: own.general });
+    await refused(api, [404, 'not_found'], follower, 'POST', path(unknownId), { channelId: target.id });
+    await setOverwrite(api, owner, news.id, from.id, 0, viewChannel);
+    await refusedWithout(api, 'View Channel', follower, 'POST', path(), { channelId: target.id });
   });
 
-  it('400 alike for a target that does not exist, one of a foreign server, one that is hidden, and a DM', async () => {
-    const stranger = await makePerson(api);
-    const foreign = await makeServer(api, stranger);
-    const { id: hidden } = await makeChannel(api, owner, from.id);
-    await setOverwrite(api, owner, hidden, from.id, 0, permissionBits['View Channel']);
-    const dm = await openDm();
-    const answers = [];
-    for (const channelId of ['1000000000000000001', foreign.general, hidden, dm]) {
-      const { code, errors } = await refused(api, [400, 'invalid_request'], follower, 'POST', path(), { channelId });
-      answers.push({ code, errors });
+  it('400 with the same error for a target that is unknown, hidden, in a server one is not in, or a DM', async () => {
+    const foreign = await makeServer(api, await makePerson(api));
+    const hidden = await makeChannel(api, owner, from.id);
+    await setOverwrite(api, owner, hidden.id, from.id, 0, viewChannel);
+    const dm = await openDm(api, follower, owner);
+    const errors = new Set<string>();
+    for (const channelId of [unknownId, foreign.general, hidden.id, dm.id]) {
+      const error = await refused(api, [400, 'invalid_request'], follower, 'POST', path(), { channelId });
+      errors.add(JSON.stringify(error.errors));
     }
-    expect(new Set(answers.map((one) => JSON.stringify(one))).size).to.equal(1);
+    expect(errors.size).to.equal(1);
   });
 
-  it('400 for itself, for another announcement channel, and for a target that is no id', async () => {
+  it('400 if the target is the channel itself, another announcement channel or no id', async () => {
     const other = await makeChannel(api, owner, from.id, { kind: 'announcement' });
-    for (const channelId of [news, other.id, 'nope', 5, null])
+    for (const channelId of [news.id, other.id, 'nope', 5, null])
       await refused(api, [400, 'invalid_request'], owner, 'POST', path(), { channelId });
-    expect(await rows()).to.deep.equal([]);
+    expect(await stored()).to.deep.equal([]);
   });
 
-  it('403 missing_permission without Manage Webhooks in a target that one can see', async () => {
-    const error = await refused(api, [403, 'missing_permission'], follower, 'POST', path(), { channelId: text });
-    expect(error.missing).to.deep.equal(['Manage Webhooks']);
-    expect(await rows()).to.deep.equal([]);
+  it('403 missing_permission without Manage Webhooks in a visible target', async () => {
+    await refusedWithout(api, 'Manage Webhooks', follower, 'POST', path(), { channelId: from.general });
+    expect(await stored()).to.deep.equal([]);
   });
 
-  it('100 targets at once at 990: exactly 1,000 rows, the others are refused', async () => {
-    await fixture.fill(990);
+  it('100 parallel requests after 990 followers: 10 succeed, the others get 400 too_many_followers', async () => {
+    await fill(990);
     const { channels } = api.platform.db;
-    const like = await channels.findById(target).lean();
+    const model = await channels.findById(target.id).lean();
     const targets = Array.from({ length: 100 }, () => api.platform.ids.next());
-    await channels.collection.insertMany(targets.map((_id, n) => ({ ...like, _id, slot: 1_000 + n })) as never);
-    const answers = await Promise.all(targets.map((channelId) => api.call('POST', path(), { as: follower.as, body: { channelId } })));
+    await channels.collection.insertMany(targets.map((_id, n) => ({ ...model, _id, slot: 1_000 + n })) as never);
+    const answers = await Promise.all(targets.map((channelId) => post(channelId)));
     expect(tally(answers)).to.deep.equal({ 201: 10, 400: 90 });
     for (const { status, body } of answers) if (status === 400) expect(body.code).to.equal('too_many_followers');
-    expect(await rows()).to.have.length(1_000);
+    expect(await stored()).to.have.length(1_000);
   });
 
-  it('400 too_many_followers at 1,000, but 200 for one that follows already', async () => {
-    await fixture.fill(999);
+  it('400 too_many_followers after 1,000, but 200 for one that follows already', async () => {
+    await fill(999);
     await follow();
     const { id } = await makeChannel(api, follower, to.id);
     await refused(api, [400, 'too_many_followers'], follower, 'POST', path(), { channelId: id });
-    await follow(target, follower, 200);
+    await follow(target.id, follower, 200);
   });
 
-  it('the same target 20 times at once: one row, one 201', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => api.call('POST', path(), { as: follower.as, body: { channelId: target } })),
-    );
-    expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
-    expect(answers.filter(({ status }) => status === 200)).to.have.length(19);
-    expect(await rows()).to.have.length(1);
+  it('20 parallel requests for one target: one 201, the others 200, one follower', async () => {
+    expect(tally(await inParallel(20, () => post()))).to.deep.equal({ 200: 19, 201: 1 });
+    expect(await stored()).to.have.length(1);
   });
 });

@@ -1,71 +1,67 @@
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+// These tests cover messages in channels and DMs: posting, reading, editing and deleting them; mentions, replies and embeds; reactions, pins and crossposts;
+// the followers of announcement channels.
+import type { DmChannel } from '../../../lib/contract/dm.ts';
+import type { Message } from '../../../lib/contract/message.ts';
+import type { MessageDoc } from '../../../lib/store/mongo/models/message.ts';
+import type { TestApi } from '../../harness/api.ts';
+import { openDm } from '../../harness/factories.ts';
+import { type Caller, send } from '../../harness/requests.ts';
+import { type Given, newBot, useServer } from '../../harness/use.ts';
 
-/** A Message as the tests read it. */
-export interface Shown {
-  id: string;
-  content: string;
-  mentions: string[];
-  mentionRoles: string[];
-  mentionEveryone: boolean;
-  editedAt: string | null;
-  embeds: { title?: string }[];
-  reply?: { id: string; content: string; author: { id: string }; hasAttachments: boolean };
-  replyDeleted: boolean;
-  nonce?: string;
-  serverId?: string;
-  author: { id: string; displayName: string; tag?: string };
-}
-/** An error body as the tests read it. */
-export interface Failure {
-  code: string;
-  errors?: { path: string; message: string }[];
-  missing?: string[];
+/** The calls on the messages of one channel, made by `caller` unless another is given. They expect to succeed. */
+export interface MessageCalls {
+  /** The path of the channel's messages, or of one of them. */
+  path(id?: string): string;
+  post(content: string | object, as?: Caller): Promise<Message>;
+  edit(id: string, body: object, as?: Caller): Promise<Message>;
+  read(id: string, as?: Caller): Promise<Message>;
+  list(as?: Caller, query?: string): Promise<Message[]>;
+  remove(id: string, as?: Caller): Promise<void>;
 }
 
-/** A world of two bots and three channels, and short ways to post in its first channel. */
-export interface MessageFixture {
-  api: TestApi;
-  world: World;
-  /** Authorization values of the first bot, the second, and the owner. */
-  bot: string;
-  other: string;
-  person: string;
-  /** Path of the first channel's messages. */
-  path: string;
-  post: <T = Shown>(body: unknown, as?: string) => Promise<Answer<T>>;
-  /** Runs `act` while `@everyone` has just these permissions. */
-  withPermissions: (permissions: number, act: () => Promise<void>) => Promise<void>;
-}
-
-/** Starts an API with such a world. */
-export async function messageFixture(): Promise<MessageFixture> {
-  const api = await startTestApi();
-  const world = await makeWorld(api.platform, { bots: 2, channels: 3 });
-  const bot = `Bot ${world.bots[0]?.token}`;
-  const path = `/api/channels/${world.channelIds[0]}/messages`;
-  const setEveryone = (permissions: number): Promise<unknown> =>
-    api.platform.versions.changing({ servers: [world.serverId] }, () =>
-      api.platform.db.servers.updateOne({ _id: world.serverId }, { $set: { 'roles.0.permissions': permissions } }),
-    );
+/** The calls on the messages of `channel`. */
+export function messageCalls(api: TestApi, channel: { id: string }, caller: Caller): MessageCalls {
+  const path = (id?: string): string => `/api/channels/${channel.id}/messages${id === undefined ? '' : `/${id}`}`;
   return {
-    api,
-    world,
-    bot,
-    other: `Bot ${world.bots[1]?.token}`,
-    person: `Bearer ${world.ownerToken}`,
     path,
-    post: <T>(body: unknown, as = bot) => api.call<T>('POST', path, { as, body }),
-    async withPermissions(permissions, act) {
-      await setEveryone(permissions);
-      try {
-        await act();
-      } finally {
-        await setEveryone(15);
-      }
-    },
+    post: (body, as = caller) => send(api, 201, as, 'POST', path(), typeof body === 'string' ? { content: body } : body),
+    edit: (id, body, as = caller) => send(api, 200, as, 'PATCH', path(id), body),
+    read: (id, as = caller) => send(api, 200, as, 'GET', path(id)),
+    list: (as = caller, query = '') => send(api, 200, as, 'GET', `${path()}${query}`),
+    remove: (id, as = caller) => send(api, 204, as, 'DELETE', path(id)),
   };
 }
 
-/** So many characters that are two UTF-16 units each. */
-export const crowd = (count: number): string => '😀'.repeat(count);
+/** A server with two bots; `bot` makes the calls on the messages of the server's first channel. */
+export interface MessagesFixture extends Given, MessageCalls {
+  bot: Caller;
+  other: Caller;
+}
+
+/** Starts an API with such a server. */
+export function useMessages(): MessagesFixture {
+  const given = useServer({ bot: newBot(), other: newBot() });
+  const general = {
+    get id() {
+      return given.server.general;
+    },
+  };
+  return { ...given, ...messageCalls(given.api, general, given.bot) };
+}
+
+/** Opens a DM; returns it with the calls on its messages, made by `as`. */
+export async function dmCalls(api: TestApi, as: Caller, recipient: Caller): Promise<DmChannel & MessageCalls> {
+  const dm = await openDm(api, as, recipient);
+  return { ...dm, ...messageCalls(api, dm, as) };
+}
+
+/** The document of a message, also of a deleted one. */
+export const storedMessage = async ({ platform: { db } }: TestApi, id: string): Promise<MessageDoc | null> =>
+  (await db.messages.collection.findOne({ _id: id as never })) as unknown as MessageDoc | null;
+
+/** The names of a message's pending events after its MESSAGE_CREATE. */
+export const pendingAfterCreate = async (api: TestApi, id: string): Promise<string[] | undefined> =>
+  (await storedMessage(api, id))?.outbox?.slice(1).map(({ name }) => name);
+
+/** This many characters that are two UTF-16 units each. */
+export const emoji = (count: number): string => '😀'.repeat(count);

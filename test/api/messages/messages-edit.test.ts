@@ -1,95 +1,79 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import type { Answer, TestApi } from '../../harness/api.ts';
-import type { World } from '../../harness/world.ts';
-import { type Failure, type MessageFixture, messageFixture, type Shown } from './message-fixture.ts';
+import { makeChannel, withEveryone } from '../../harness/factories.ts';
+import { refused, refusedWithout } from '../../harness/requests.ts';
+import { storedMessage, useMessages } from './message-fixture.ts';
 
 describe('editing and deleting messages', () => {
-  let api: TestApi;
-  let world: World;
-  let bot: string;
-  let other: string;
-  let person: string;
-  let path: string;
-  let post: MessageFixture['post'];
-  let withPermissions: MessageFixture['withPermissions'];
-
-  before(async () => {
-    ({ api, world, bot, other, person, path, post, withPermissions } = await messageFixture());
-  });
-  after(() => api.close());
+  const { api, owner, server, bot, other, path, post, edit, remove } = useMessages();
 
   describe('PATCH /api/channels/{channelId}/messages/{messageId}', () => {
-    const edit = <T = Shown>(id: string, body: unknown, as = bot): Promise<Answer<T>> =>
-      api.call<T>('PATCH', `${path}/${id}`, { as, body });
+    it('changes the given fields only, and sets editedAt', async () => {
+      const { id } = await post({ content: 'a', embeds: [{ title: 't' }] });
+      const withContent = await edit(id, { content: 'b' });
+      expect([withContent.content, withContent.embeds.length]).to.deep.equal(['b', 1]);
+      expect(withContent.editedAt).to.be.a('string');
+      expect(await edit(id, { embeds: [] })).to.deep.include({ content: 'b', embeds: [] });
+    });
 
-    it('changes what is given, keeps the rest, sets editedAt', async () => {
-      const { body } = await post({ content: 'a', embeds: [{ title: 't' }] });
-      const content = await edit(body.id, { content: 'b' });
-      expect([content.body.content, content.body.embeds.length]).to.deep.equal(['b', 1]);
-      expect(content.body.editedAt).to.be.a('string');
-      const embeds = await edit(body.id, { embeds: [] });
-      expect([embeds.body.content, embeds.body.embeds]).to.deep.equal(['b', []]);
-    });
     it('200 unchanged for {}', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await edit(body.id, {});
-      expect([answer.status, answer.body.editedAt, answer.body.content]).to.deep.equal([200, null, 'a']);
+      const { id } = await post('a');
+      expect(await edit(id, {})).to.include({ editedAt: null, content: 'a' });
     });
-    it('400 when nothing would be left', async () => {
-      const { body } = await post({ content: 'a' });
-      expect((await edit(body.id, { content: '' })).status).to.equal(400);
-      const embed = await post({ embeds: [{ title: 't' }] });
-      expect((await edit(embed.body.id, { embeds: [] })).status).to.equal(400);
+
+    it('400 when neither content nor an embed would be left', async () => {
+      for (const [body, change] of [
+        [{ content: 'a' }, { content: '' }],
+        [{ embeds: [{ title: 't' }] }, { embeds: [] }],
+      ])
+        await refused(api, [400, 'invalid_request'], bot, 'PATCH', path((await post(body as object)).id), change);
     });
-    it('two edits at once never leave nothing together', async () => {
+
+    it('two parallel edits never leave a message empty', async () => {
       for (let round = 0; round < 10; round++) {
-        const { body } = await post({ content: 'a', embeds: [{ title: 't' }] });
-        const [one, two] = await Promise.all([edit(body.id, { content: '' }), edit(body.id, { embeds: [] })]);
-        expect([one.status, two.status].sort((a, b) => a - b)).to.deep.equal([200, 400]);
+        const { id } = await post({ content: 'a', embeds: [{ title: 't' }] });
+        const edits = [{ content: '' }, { embeds: [] }].map((body) => api.call('PATCH', path(id), { as: bot.as, body }));
+        expect((await Promise.all(edits)).map(({ status }) => status)).to.have.members([200, 400]);
       }
     });
-    it('recomputes mentions', async () => {
-      const { body } = await post({ content: 'a' });
-      expect((await edit(body.id, { content: `<@${world.ownerId}>` })).body.mentions).to.deep.equal([world.ownerId]);
+
+    it('computes mentions again', async () => {
+      const { id } = await post('a');
+      expect((await edit(id, { content: `<@${owner.id}>` })).mentions).to.deep.equal([owner.id]);
     });
-    it('403 not_author for another’s, even for the owner; 404 in another channel', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await edit<Failure>(body.id, { content: 'b' }, person);
-      expect([answer.status, answer.body.code]).to.deep.equal([403, 'not_author']);
-      expect(
-        (await api.call('PATCH', `/api/channels/${world.channelIds[1]}/messages/${body.id}`, { as: bot, body: { content: 'b' } })).status,
-      ).to.equal(404);
+
+    it('403 not_author for a message of another, also for the owner; 404 in another channel', async () => {
+      const { id } = await post('a');
+      await refused(api, [403, 'not_author'], owner, 'PATCH', path(id), { content: 'b' });
+      const elsewhere = await makeChannel(api, owner, server.id);
+      await refused(api, [404, 'not_found'], bot, 'PATCH', `/api/channels/${elsewhere.id}/messages/${id}`, { content: 'b' });
     });
-    it('keeps text that looks like an operator or a variable as it was typed', async () => {
-      for (const content of ['$answer', '$$NOW', '$set']) {
-        const { body } = await post({ content });
-        expect((await edit(body.id, { content: `${content} ${content}` })).body.content).to.equal(`${content} ${content}`);
+
+    it('text that looks like an operator or a variable is stored as typed', async () => {
+      for (const word of ['$answer', '$$NOW', '$set']) {
+        const { id } = await post(word);
+        expect((await edit(id, { content: `${word} ${word}` })).content).to.equal(`${word} ${word}`);
       }
     });
   });
 
   describe('DELETE /api/channels/{channelId}/messages/{messageId}', () => {
-    const remove = (id: string, as: string): Promise<Answer<Failure>> => api.call<Failure>('DELETE', `${path}/${id}`, { as });
+    it('204 for one’s own message without Send Messages, then 404', async () => {
+      const { id } = await post('a');
+      await withEveryone(api, owner, server.id, permissionBits['View Channel'], () => remove(id));
+      await refused(api, [404, 'not_found'], bot, 'DELETE', path(id));
+    });
 
-    it('204 for one’s own without Send Messages; then 404', async () => {
-      const { body } = await post({ content: 'a' });
-      await withPermissions(permissionBits['View Channel'], async () => {
-        expect((await remove(body.id, bot)).status).to.equal(204);
-      });
-      expect((await remove(body.id, bot)).status).to.equal(404);
+    it('403 missing_permission for a message of another, 204 with Manage Messages', async () => {
+      const { id } = await post('a');
+      await refusedWithout(api, 'Manage Messages', other, 'DELETE', path(id));
+      await remove(id, owner);
     });
-    it('403 missing_permission for another’s, 204 with Manage Messages', async () => {
-      const { body } = await post({ content: 'a' });
-      const answer = await remove(body.id, other);
-      expect([answer.status, answer.body.missing]).to.deep.equal([403, ['Manage Messages']]);
-      expect((await remove(body.id, person)).status).to.equal(204);
-    });
-    it('leaves nothing of the message but its ids', async () => {
-      const { body } = await post({ content: `secret <@${world.ownerId}>` });
-      await remove(body.id, bot);
-      const grave = await api.platform.db.messages.findOne({ _id: body.id }).lean();
-      expect(grave).to.deep.include({ content: '', mentions: [], deleted: true });
+
+    it('the tombstone has no content and no mentions', async () => {
+      const { id } = await post(`secret <@${owner.id}>`);
+      await remove(id);
+      expect(await storedMessage(api, id)).to.deep.include({ content: '', mentions: [], deleted: true });
     });
   });
 });

@@ -1,69 +1,52 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import type { Answer, TestApi } from '../../harness/api.ts';
-import type { World } from '../../harness/world.ts';
-import { messageFixture, type Shown } from './message-fixture.ts';
+import { setOverwrite, unknownId } from '../../harness/factories.ts';
+import { refused } from '../../harness/requests.ts';
+import { useMessages } from './message-fixture.ts';
 
-describe('listing messages', () => {
-  let api: TestApi;
-  let world: World;
-  let bot: string;
-
+describe('GET /api/channels/{channelId}/messages', () => {
+  const { api, owner, server, bot, other, path, post, list, remove } = useMessages();
+  const ids: string[] = [];
   before(async () => {
-    ({ api, world, bot } = await messageFixture());
+    for (let n = 0; n < 60; n++) ids.push((await post(`n ${n}`)).id);
   });
-  after(() => api.close());
+  const listIds = async (query = ''): Promise<string[]> => (await list(bot, query)).map(({ id }) => id);
 
-  describe('GET /api/channels/{channelId}/messages', () => {
-    const list = (query: string): Promise<Answer<Shown[]>> =>
-      api.call<Shown[]>('GET', `/api/channels/${world.channelIds[1]}/messages${query}`, { as: bot });
-    let ids: string[];
-    before(async () => {
-      ids = [];
-      for (let n = 0; n < 60; n++)
-        ids.push(
-          (await api.call<Shown>('POST', `/api/channels/${world.channelIds[1]}/messages`, { as: bot, body: { content: `n ${n}` } })).body
-            .id,
-        );
-    });
-
-    it('the newest page of 50, oldest first', async () => {
-      expect((await list('')).body.map((one) => one.id)).to.deep.equal(ids.slice(-50));
-    });
-    it('before is exclusive, and works for a deleted id', async () => {
-      expect((await list(`?before=${ids[20]}&limit=5`)).body.map((one) => one.id)).to.deep.equal(ids.slice(15, 20));
-      await api.call('DELETE', `/api/channels/${world.channelIds[1]}/messages/${ids[20]}`, { as: bot });
-      expect((await list(`?before=${ids[20]}&limit=2`)).body.map((one) => one.id)).to.deep.equal(ids.slice(18, 20));
-      expect((await list('?limit=100')).body.map((one) => one.id)).to.not.include(ids[20]);
-    });
-    it('after is exclusive, oldest first', async () => {
-      expect((await list(`?after=${ids[30]}&limit=3`)).body.map((one) => one.id)).to.deep.equal(ids.slice(31, 34));
-    });
-    it('a page that is read beside the preflight shows the author, and checks the rights, as they are now', async () => {
-      const { db, versions } = api.platform;
-      const [authorId, channelId] = [world.bots[0]?.id as string, world.channelIds[1] as string];
-      const other = (): Promise<Answer<Shown[]>> =>
-        api.call<Shown[]>('GET', `/api/channels/${channelId}/messages?before=${ids[30]}&limit=1`, { as: `Bot ${world.bots[1]?.token}` });
-      await other();
-      await versions.changing({ accounts: [authorId] }, () => db.accounts.updateOne({ _id: authorId }, { displayName: 'renamed' }));
-      expect((await other()).body[0]?.author.displayName).to.equal('renamed');
-      const overwrites = [{ id: world.serverId, allow: 0, deny: permissionBits['View Channel'] }];
-      await versions.changing({ servers: [world.serverId] }, () => db.channels.updateOne({ _id: channelId }, { overwrites }));
-      expect((await other()).status).to.equal(403);
-      await versions.changing({ servers: [world.serverId] }, () => db.channels.updateOne({ _id: channelId }, { overwrites: [] }));
-    });
-    for (const query of [
-      'limit=0',
-      'limit=101',
-      'limit=abc',
-      'limit=',
-      'limit=1.5',
-      'limit=5&limit=6',
-      'before=x',
-      'before=1000000000000000000&after=1000000000000000000',
-    ])
-      it(`400 for ${query}`, async () => {
-        expect((await list(`?${query}`)).status).to.equal(400);
-      });
+  it('200 with the newest 50, oldest first', async () => {
+    expect(await listIds()).to.deep.equal(ids.slice(-50));
   });
+
+  it('before is exclusive, and can be the id of a deleted message', async () => {
+    expect(await listIds(`?before=${ids[20]}&limit=5`)).to.deep.equal(ids.slice(15, 20));
+    await remove(ids[20] as string);
+    expect(await listIds(`?before=${ids[20]}&limit=2`)).to.deep.equal(ids.slice(18, 20));
+    expect(await listIds('?limit=100')).to.not.include(ids[20]);
+  });
+
+  it('after is exclusive, oldest first', async () => {
+    expect(await listIds(`?after=${ids[30]}&limit=3`)).to.deep.equal(ids.slice(31, 34));
+  });
+
+  it('a page that is read in parallel with the preflight shows the current author and applies the current permissions', async () => {
+    const { db, accessVersions } = api.platform;
+    const query = `?before=${ids[30]}&limit=1`;
+    await list(other, query);
+    await accessVersions.runChange({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { displayName: 'renamed' }));
+    expect((await list(other, query))[0]?.author.displayName).to.equal('renamed');
+    await setOverwrite(api, owner, server.general, server.id, 0, permissionBits['View Channel']);
+    await refused(api, [403, 'missing_permission'], other, 'GET', path() + query);
+    await setOverwrite(api, owner, server.general, server.id, 0, 0);
+  });
+
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'limit=abc',
+    'limit=',
+    'limit=1.5',
+    'limit=5&limit=6',
+    'before=x',
+    `before=${unknownId}&after=${unknownId}`,
+  ])
+    it(`400 for ${query}`, () => refused(api, [400, 'invalid_request'], bot, 'GET', `${path()}?${query}`));
 });

@@ -1,82 +1,65 @@
 import { expect } from 'chai';
-import type { DmChannel } from '../../../lib/contract/dm.ts';
+import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { AuditPage } from '../../../lib/contract/server.ts';
-import type { MessageDoc } from '../../../lib/store/mongo/models/message.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Caller,
-  makeChannel,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-  setOverwrite,
-  word,
-} from '../../harness/factories.ts';
+import { makeChannel, makeMember, openDm, setOverwrite, unknownId, word } from '../../harness/factories.ts';
+import { type Caller, inParallel, refused, refusedWithout, send } from '../../harness/requests.ts';
+import { make, newMember, newPerson, useServer } from '../../harness/use.ts';
+import { messageCalls, pendingAfterCreate, storedMessage } from './message-fixture.ts';
 
-const [view, post, manageMessages] = [1, 2, 1 << 5];
-const unknownId = '1000000000000000000';
+const { 'View Channel': viewChannel, 'Send Messages': sendMessages, 'Manage Messages': manageMessages } = permissionBits;
 
 describe('pins', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let keeper: Caller;
-  let member: Caller;
-  let outsider: Caller;
-  let server: Place;
-  let channelId: string;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    keeper = await makeMember(api, owner, server.id, manageMessages);
-    member = await makeMember(api, owner, server.id);
-    outsider = await makePerson(api);
+  const { api, owner, server, moderator, member, outsider } = useServer({
+    moderator: newMember(manageMessages),
+    member: newMember(),
+    outsider: newPerson(),
   });
-  after(() => api.close());
-  beforeEach(async () => {
-    channelId = (await makeChannel(api, owner, server.id)).id;
-  });
+  const channel = make(() => makeChannel(api, owner, server.id), { each: true });
+  const { path: messagePath, post, read, list: listMessages, remove } = messageCalls(api, channel, member);
 
-  const write = async (as = member, channel = channelId): Promise<string> =>
-    (await send<Message>(api, 201, as, 'POST', `/api/channels/${channel}/messages`, { content: word() })).id;
-  const path = (id: string, channel = channelId): string => `/api/channels/${channel}/pins/${id}`;
-  const pin = (id: string, as = keeper): Promise<void> => send(api, 204, as, 'PUT', path(id));
-  const unpin = (id: string, as = keeper): Promise<void> => send(api, 204, as, 'DELETE', path(id));
-  const list = (as = member, channel = channelId): Promise<Message[]> => send(api, 200, as, 'GET', `/api/channels/${channel}/pins`);
+  const write = async (as = member): Promise<string> => (await post(word(), as)).id;
+  const listPath = (channelId = channel.id): string => `/api/channels/${channelId}/pins`;
+  const path = (id: string, channelId?: string): string => `${listPath(channelId)}/${id}`;
+  const pin = (id: string, as = moderator): Promise<void> => send(api, 204, as, 'PUT', path(id));
+  const unpin = (id: string, as = moderator): Promise<void> => send(api, 204, as, 'DELETE', path(id));
+  const list = (as = member, channelId?: string): Promise<Message[]> => send(api, 200, as, 'GET', listPath(channelId));
   const ids = async (): Promise<string[]> => (await list()).map((one) => one.id);
-  const stored = async (id: string) =>
-    (await api.platform.db.messages.collection.findOne({ _id: id as never })) as unknown as MessageDoc | null;
-  const owed = async (id: string) => (await stored(id))?.ob?.slice(1).map((one) => one.name);
-  const audit = async () =>
+  const stored = (id: string) => storedMessage(api, id);
+  const pending = (id: string) => pendingAfterCreate(api, id);
+  const audit = async (): Promise<AuditPage['items']> =>
     (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log?limit=100`)).items.filter((one) =>
       one.action.startsWith('message_'),
     );
-  /** Pins so many messages by direct writes, in slots from 0. */
+  /** Every call on the pins of a channel. */
+  const calls = (id: string, channelId?: string) =>
+    [
+      ['GET', listPath(channelId)],
+      ['PUT', path(id, channelId)],
+      ['DELETE', path(id, channelId)],
+    ] as const;
+  /** Stores pinned messages by direct writes, in slots from 0; returns their ids. */
   const fill = async (count: number): Promise<string[]> => {
     const made = Array.from({ length: count }, () => api.platform.ids.next());
-    const [model] = await api.platform.db.messages.find({ _id: await write() }, { ob: 0, obAt: 0 }).lean();
+    const [model] = await api.platform.db.messages.find({ _id: await write() }, { outbox: 0, outboxAt: 0 }).lean();
     const docs = made.map((_id, pinSlot) => ({ ...model, _id, pinSlot, pinnedAt: new Date(1_700_000_000_000 + pinSlot) }));
     await api.platform.db.messages.collection.insertMany(docs as never);
     return made;
   };
 
   describe('PUT /api/channels/{channelId}/pins/{messageId}', () => {
-    it('204: `pinned` in every read, PINS_UPDATE owed, an audit entry, editedAt stays null', async () => {
+    it('204; every read shows `pinned`; adds a PINS_UPDATE event and an audit entry; editedAt stays null', async () => {
       const id = await write();
       await pin(id);
-      const seen = await send<Message>(api, 200, member, 'GET', `/api/channels/${channelId}/messages/${id}`);
+      const seen = await read(id);
       expect(seen).to.include({ pinned: true, editedAt: null });
       expect(await list()).to.deep.equal([seen]);
-      expect(await send(api, 200, member, 'GET', `/api/channels/${channelId}/messages`)).to.deep.equal([seen]);
-      expect(await owed(id)).to.deep.equal(['PINS_UPDATE']);
-      expect((await audit())[0]).to.deep.include({ action: 'message_pin', actorId: keeper.id, targetId: id, reason: null, changes: {} });
+      expect(await listMessages()).to.deep.equal([seen]);
+      expect(await pending(id)).to.deep.equal(['PINS_UPDATE']);
+      expect((await audit())[0]).to.deep.include({ action: 'message_pin', actorId: moderator.id, targetId: id, reason: null, changes: {} });
     });
 
-    it('204 again: it does not move, nothing is owed, no second entry', async () => {
+    it('204 for a pinned message, which keeps its position; adds no event and no audit entry', async () => {
       const [first, second] = [await write(), await write()];
       await pin(first);
       await pin(second);
@@ -86,50 +69,50 @@ describe('pins', () => {
       expect(await ids()).to.deep.equal([second, first]);
     });
 
-    it('one’s own message needs Manage Messages all the same; a pin without Send Messages is fine', async () => {
+    it('403 missing_permission without Manage Messages, also for one’s own message; 204 without Send Messages', async () => {
       const id = await write(member);
-      const { missing } = await refused(api, [403, 'missing_permission'], member, 'PUT', path(id));
-      expect(missing).to.deep.equal(['Manage Messages']);
-      await setOverwrite(api, owner, channelId, keeper.id, 0, post);
+      await refusedWithout(api, 'Manage Messages', member, 'PUT', path(id));
+      await setOverwrite(api, owner, channel.id, moderator.id, 0, sendMessages);
       await pin(id);
     });
 
-    it('400 too_many_pins for the 51st; one of the 50 again is 204; unpinning or deleting one makes room', async () => {
+    it('400 too_many_pins for the 51st; 204 for a pinned one, and for another after an unpin or a delete', async () => {
       const pinned = await fill(50);
       const [next, another] = [await write(), await write()];
-      const { message } = await refused(api, [400, 'too_many_pins'], keeper, 'PUT', path(next));
+      const { message } = await refused(api, [400, 'too_many_pins'], moderator, 'PUT', path(next));
       expect(message).to.equal('A channel can have at most 50 pinned messages. Unpin one first.');
-      expect(await owed(next)).to.deep.equal([]);
+      expect(await pending(next)).to.deep.equal([]);
       await pin(pinned[7] as string);
       await unpin(pinned[7] as string);
       await pin(next);
-      await refused(api, [400, 'too_many_pins'], keeper, 'PUT', path(another));
-      await send(api, 204, keeper, 'DELETE', `/api/channels/${channelId}/messages/${pinned[0]}`);
+      await refused(api, [400, 'too_many_pins'], moderator, 'PUT', path(another));
+      await remove(pinned[0] as string, moderator);
       await pin(another);
       expect((await ids()).slice(0, 2)).to.deep.equal([another, next]);
       expect(await ids()).to.have.length(50);
     });
 
-    it('50 in one channel leave the others alone', async () => {
+    it('50 pins in one channel do not count in another', async () => {
       await fill(50);
       const other = await makeChannel(api, owner, server.id);
-      await send(api, 204, keeper, 'PUT', path(await write(member, other.id), other.id));
+      const { id } = await messageCalls(api, other, member).post('x');
+      await send(api, 204, moderator, 'PUT', path(id, other.id));
     });
   });
 
   describe('DELETE /api/channels/{channelId}/pins/{messageId}', () => {
-    it('204: not pinned any more, PINS_UPDATE owed, an audit entry; editedAt stays null', async () => {
+    it('204; removes the pin, adds a PINS_UPDATE event and an audit entry; editedAt stays null', async () => {
       const id = await write();
       await pin(id);
       await unpin(id);
       expect(await ids()).to.deep.equal([]);
       expect(await stored(id)).to.not.have.any.keys('pinnedAt', 'pinSlot');
       expect(await stored(id)).to.have.property('editedAt', null);
-      expect(await owed(id)).to.deep.equal(['PINS_UPDATE', 'PINS_UPDATE']);
-      expect((await audit())[0]).to.deep.include({ action: 'message_unpin', actorId: keeper.id, targetId: id, changes: {} });
+      expect(await pending(id)).to.deep.equal(['PINS_UPDATE', 'PINS_UPDATE']);
+      expect((await audit())[0]).to.deep.include({ action: 'message_unpin', actorId: moderator.id, targetId: id, changes: {} });
     });
 
-    it('204 for one that is not pinned: nothing is owed and no entry is left; 403 without Manage Messages', async () => {
+    it('204 without an event or audit entry for a message that is not pinned; 403 without Manage Messages', async () => {
       const id = await write();
       const before = [await stored(id), await audit()];
       await unpin(id);
@@ -137,20 +120,20 @@ describe('pins', () => {
       await refused(api, [403, 'missing_permission'], member, 'DELETE', path(id));
     });
 
-    it('a deleted message is pinned no more: 404, and its PINS_UPDATE is owed', async () => {
+    it('404 for a deleted message, whose pin was removed with a PINS_UPDATE event', async () => {
       const id = await write();
       await pin(id);
-      await send(api, 204, owner, 'DELETE', `/api/channels/${channelId}/messages/${id}`);
+      await remove(id, owner);
       expect(await ids()).to.deep.equal([]);
-      for (const method of ['PUT', 'DELETE']) await refused(api, [404, 'not_found'], keeper, method, path(id));
-      expect(await owed(id)).to.deep.equal(['PINS_UPDATE', 'MESSAGE_DELETE', 'PINS_UPDATE']);
+      for (const method of ['PUT', 'DELETE']) await refused(api, [404, 'not_found'], moderator, method, path(id));
+      expect(await pending(id)).to.deep.equal(['PINS_UPDATE', 'MESSAGE_DELETE', 'PINS_UPDATE']);
       expect(await stored(id)).to.not.have.any.keys('pinnedAt', 'pinSlot');
     });
   });
 
   describe('GET /api/channels/{channelId}/pins', () => {
-    it('newest pin first, whatever the age of the messages, also when many are pinned in one millisecond', async () => {
-      const made = await Promise.all(Array.from({ length: 6 }, () => write()));
+    it('newest pin first, regardless of the age of the messages, also when several are pinned in one millisecond', async () => {
+      const made = await inParallel(6, () => write());
       const order = [3, 0, 5, 1, 4, 2].map((n) => made[n] as string);
       const { now } = api.platform;
       try {
@@ -164,77 +147,71 @@ describe('pins', () => {
       expect(await ids()).to.deep.equal([1, 5, 4, 3, 2, 0].map((n) => order[n]));
     });
 
-    it('`me` of reactions is the reader’s', async () => {
+    it('`me` of a reaction is that of the reader', async () => {
       const id = await write();
       await pin(id);
-      await send(api, 204, member, 'PUT', `/api/channels/${channelId}/messages/${id}/reactions/%F0%9F%91%8D`);
+      await send(api, 204, member, 'PUT', `${messagePath(id)}/reactions/%F0%9F%91%8D`);
       for (const [as, me] of [
         [member, true],
-        [keeper, false],
+        [moderator, false],
       ] as const)
         expect((await list(as))[0]?.reactions).to.deep.equal([{ emoji: '👍', count: 1, me }]);
     });
   });
 
-  describe('where', () => {
+  describe('{channelId} and {messageId}', () => {
     it('404 for a message that is unknown, malformed or of another channel', async () => {
       const other = await makeChannel(api, owner, server.id);
-      for (const id of [await write(member, other.id), unknownId, 'x', '%24ne'])
+      const { id: elsewhere } = await messageCalls(api, other, member).post('x');
+      for (const id of [elsewhere, unknownId, 'x', '%24ne'])
         for (const method of ['PUT', 'DELETE']) await refused(api, [404, 'not_found'], owner, method, path(id));
       expect(await list(member, other.id)).to.deep.equal([]);
     });
 
     it('404 outside the server, 403 without View Channel, 400 in a category or voice channel', async () => {
       const id = await write();
-      await setOverwrite(api, owner, channelId, server.id, 0, view);
-      const calls = [
-        ['GET', `/api/channels/${channelId}/pins`],
-        ['PUT', path(id)],
-        ['DELETE', path(id)],
-      ] as const;
-      for (const [method, to] of calls) {
+      await setOverwrite(api, owner, channel.id, server.id, 0, viewChannel);
+      const [category, voice] = [
+        await makeChannel(api, owner, server.id, { kind: 'category' }),
+        await makeChannel(api, owner, server.id, { kind: 'voice' }),
+      ];
+      for (const [method, to] of calls(id)) {
         await refused(api, [404, 'not_found'], outsider, method, to);
-        const { missing } = await refused(api, [403, 'missing_permission'], keeper, method, to);
-        expect(missing).to.deep.equal(['View Channel']);
-        for (const kind of ['category', 'voice'] as const) {
-          const { id: silent } = await makeChannel(api, owner, server.id, { kind });
-          await refused(api, [400, 'invalid_request'], owner, method, to.replace(channelId, silent));
-        }
+        await refusedWithout(api, 'View Channel', moderator, method, to);
+        for (const { id: other } of [category, voice])
+          await refused(api, [400, 'invalid_request'], owner, method, to.replace(channel.id, other));
       }
     });
 
-    it('in a DM either of the two pins and unpins, nobody else finds it, and no audit entry is left', async () => {
+    it('in a DM both people pin and unpin, others get 404, and there are no audit entries', async () => {
       const before = await api.platform.db.audit.countDocuments();
-      const { id: dmId } = await send<DmChannel>(api, 201, owner, 'POST', '/api/users/@me/channels', { recipientId: member.id });
-      const id = await write(owner, dmId);
-      await send(api, 204, member, 'PUT', path(id, dmId));
-      expect((await list(owner, dmId)).map((one) => one.id)).to.deep.equal([id]);
-      await send(api, 204, owner, 'DELETE', path(id, dmId));
-      await send(api, 204, owner, 'PUT', path(id, dmId));
-      for (const [method, to] of [
-        ['GET', `/api/channels/${dmId}/pins`],
-        ['PUT', path(id, dmId)],
-        ['DELETE', path(id, dmId)],
-      ] as const)
-        await refused(api, [404, 'not_found'], outsider, method, to);
-      await send(api, 204, owner, 'DELETE', `/api/channels/${dmId}/messages/${id}`);
+      const dm = await openDm(api, owner, member);
+      const messages = messageCalls(api, dm, owner);
+      const { id } = await messages.post('x');
+      await send(api, 204, member, 'PUT', path(id, dm.id));
+      expect((await list(owner, dm.id)).map((one) => one.id)).to.deep.equal([id]);
+      await send(api, 204, owner, 'DELETE', path(id, dm.id));
+      await send(api, 204, owner, 'PUT', path(id, dm.id));
+      for (const [method, to] of calls(id, dm.id)) await refused(api, [404, 'not_found'], outsider, method, to);
+      await messages.remove(id);
       expect(await api.platform.db.audit.countDocuments()).to.equal(before);
     });
   });
 
   describe('DELETE /api/channels/{channelId}/messages/{messageId}', () => {
-    it('message_delete is left when a moderator deletes another’s, none for one’s own, a refusal or a second delete', async () => {
-      const [theirs, own, kept] = [await write(), await write(keeper), await write()];
-      const remove = (status: number, id: string, as: Caller): Promise<unknown> =>
-        send(api, status, as, 'DELETE', `/api/channels/${channelId}/messages/${id}`);
+    it('adds a message_delete audit entry for a message of another, not for one’s own, a refused or a second delete', async () => {
+      const [theirs, own, kept] = [await write(), await write(moderator), await write()];
       const before = (await audit()).length;
-      await remove(403, kept, await makeMember(api, owner, server.id));
-      await remove(204, own, keeper);
-      await remove(204, theirs, keeper);
-      await remove(404, theirs, keeper);
+      const deletes: [status: number, id: string, as: Caller][] = [
+        [403, kept, await makeMember(api, owner, server.id)],
+        [204, own, moderator],
+        [204, theirs, moderator],
+        [404, theirs, moderator],
+      ];
+      for (const [status, id, as] of deletes) await send(api, status, as, 'DELETE', messagePath(id));
       const entries = await audit();
       expect(entries.length).to.equal(before + 1);
-      expect(entries[0]).to.deep.include({ action: 'message_delete', actorId: keeper.id, targetId: theirs, reason: null, changes: {} });
+      expect(entries[0]).to.deep.include({ action: 'message_delete', actorId: moderator.id, targetId: theirs, reason: null, changes: {} });
     });
   });
 });

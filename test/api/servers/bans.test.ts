@@ -1,48 +1,17 @@
 import { expect } from 'chai';
 import type { AuditPage, Ban, Server } from '../../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  authorize,
-  type Bot,
-  type Caller,
-  giveRole,
-  join,
-  makeBot,
-  makeInvite,
-  makeMember,
-  makePeople,
-  makePerson,
-  makeRole,
-  makeServer,
-  type Place,
-  refused,
-  send,
-} from '../../harness/factories.ts';
+import { authorize, join, makeInvite, makePeers, makePeople, memberCountOf, unknownId } from '../../harness/factories.ts';
+import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
+import { newBot, newMember, newPerson, useServer } from '../../harness/use.ts';
 
 const [view, ban, administrator] = [1, 1 << 11, 1 << 12];
-const unknownId = '1000000000000000000';
 
 describe('bans', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let keeper: Caller;
-  let member: Caller;
-  let outsider: Caller;
-  let bot: Bot & { roleId: string };
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    outsider = await makePerson(api);
-  });
-  after(() => api.close());
-  // Lowest first: @everyone, the bot's own, the keeper's.
-  beforeEach(async () => {
-    server = await makeServer(api, owner);
-    keeper = await makeMember(api, owner, server.id, view | ban);
-    bot = await makeBot(api, owner, server.id, view | ban);
-    member = await makeMember(api, owner, server.id);
-  });
+  // Roles, lowest first: @everyone, the bot's own, the moderator's.
+  const { api, owner, server, moderator, bot, member, outsider } = useServer(
+    { moderator: newMember(view | ban), bot: newBot(view | ban), member: newMember(), outsider: newPerson() },
+    { each: true },
+  );
   const path = (userId = ''): string => `/api/servers/${server.id}/bans${userId && `/${userId}`}`;
   const list = (query = ''): Promise<Ban[]> => send(api, 200, owner, 'GET', `${path()}${query}`);
   const entries = async () => {
@@ -53,26 +22,28 @@ describe('bans', () => {
   };
 
   describe('PUT /api/servers/{serverId}/bans/{userId}', () => {
-    it('204 with no body and no content type: the person is out at once and cannot come back', async () => {
+    it('204 without a body and content type: the person is no member any more and cannot join again', async () => {
       const { code } = await makeInvite(api, owner, server.id);
-      const answer = await fetch(api.url + path(member.id), { method: 'PUT', headers: { Authorization: keeper.as } });
+      const answer = await fetch(api.url + path(member.id), { method: 'PUT', headers: { Authorization: moderator.as } });
       expect([answer.status, await answer.text()]).to.deep.equal([204, '']);
       await refused(api, [404, 'not_found'], member, 'GET', `/api/servers/${server.id}`);
       await refused(api, [404, 'not_found'], member, 'POST', `/api/channels/${server.general}/messages`, { content: 'x' });
       await refused(api, [404, 'not_found'], owner, 'GET', `/api/servers/${server.id}/members/${member.id}`);
       await refused(api, [403, 'banned'], member, 'POST', `/api/invites/${code}`);
-      expect((await api.platform.db.servers.findOne({ _id: server.id }).lean())?.memberCount).to.equal(3);
-      expect(await entries()).to.deep.equal([{ action: 'member_ban', actorId: keeper.id, targetId: member.id, reason: null, changes: {} }]);
+      expect(await memberCountOf(api, server.id)).to.equal(3);
+      expect(await entries()).to.deep.equal([
+        { action: 'member_ban', actorId: moderator.id, targetId: member.id, reason: null, changes: {} },
+      ]);
     });
 
-    it('204 for an account that is not in the server, which can then not join', async () => {
-      await send(api, 204, keeper, 'PUT', path(outsider.id), { reason: 'known elsewhere' });
+    it('204 for an account that is no member, which then cannot join', async () => {
+      await send(api, 204, moderator, 'PUT', path(outsider.id), { reason: 'known elsewhere' });
       const { code } = await makeInvite(api, owner, server.id);
       await refused(api, [403, 'banned'], outsider, 'POST', `/api/invites/${code}`);
       expect(await api.platform.db.notices.countDocuments({ userId: outsider.id })).to.equal(0);
     });
 
-    it('204 for a bot: its own role goes, and it cannot be added', async () => {
+    it('204 for a bot: its own role is deleted, and it cannot be added again', async () => {
       await send(api, 204, owner, 'PUT', path(bot.id));
       const { roles } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`);
       expect(roles.map((role) => role.id)).to.not.include(bot.roleId);
@@ -83,16 +54,16 @@ describe('bans', () => {
       await authorize(api, owner, bot, server.id);
     });
 
-    it('204 by a bot that holds Ban Members, of who stands below it', async () => {
+    it('204 by a bot with Ban Members for a member below it', async () => {
       await send(api, 204, bot, 'PUT', path(member.id), { reason: 'spam' });
       expect((await list())[0]?.user.id).to.equal(member.id);
     });
 
-    it('repeated: 204; without a reason nothing changes, another reason replaces it', async () => {
-      await send(api, 204, keeper, 'PUT', path(member.id), { reason: 'first' });
+    it('204 when repeated: another reason replaces the first, no reason changes nothing', async () => {
+      await send(api, 204, moderator, 'PUT', path(member.id), { reason: 'first' });
       const [made] = await list();
       for (const body of [undefined, {}, { reason: null }, { reason: '' }, { reason: ' \n' }, { reason: 'first' }])
-        await send(api, 204, keeper, 'PUT', path(member.id), body);
+        await send(api, 204, moderator, 'PUT', path(member.id), body);
       expect(await list()).to.deep.equal([made]);
       expect(await entries()).to.have.length(1);
       await send(api, 204, owner, 'PUT', path(member.id), { reason: 'second' });
@@ -106,61 +77,54 @@ describe('bans', () => {
       });
     });
 
-    it('a reason has up to 512 code points, and is kept as it was written', async () => {
+    it('stores a reason of up to 512 code points unchanged', async () => {
       const reason = '😀'.repeat(511) + '$';
-      await send(api, 204, keeper, 'PUT', path(member.id), { reason });
+      await send(api, 204, moderator, 'PUT', path(member.id), { reason });
       expect((await list())[0]?.reason).to.equal(reason);
-      await refused(api, [400, 'invalid_request'], keeper, 'PUT', path(outsider.id), { reason: `${reason}x` });
+      await refused(api, [400, 'invalid_request'], moderator, 'PUT', path(outsider.id), { reason: `${reason}x` });
     });
 
-    for (const [body, status, code] of [
-      [{ reason: 5 }, 400, 'invalid_request'],
-      [{ reason: {} }, 400, 'invalid_request'],
-      [[], 400, 'invalid_request'],
-      ['{', 400, 'invalid_request'],
-    ] as const)
-      it(`${status} ${code} for ${JSON.stringify(body)}`, async () => {
-        await refused(api, [status, code], keeper, 'PUT', path(member.id), body);
+    for (const body of [{ reason: 5 }, { reason: {} }, [], '{'])
+      it(`400 invalid_request for ${JSON.stringify(body)}`, async () => {
+        await refused(api, [400, 'invalid_request'], moderator, 'PUT', path(member.id), body);
         expect(await list()).to.deep.equal([]);
       });
 
-    it('415 for another content type', async () => {
+    it('415 for the content type text/plain', async () => {
       const headers = { 'Content-Type': 'text/plain' };
-      expect((await api.call('PUT', path(member.id), { as: keeper.as, body: 'reason', headers })).status).to.equal(415);
+      expect((await api.call('PUT', path(member.id), { as: moderator.as, body: 'reason', headers })).status).to.equal(415);
     });
 
     const rows: [what: string, expected: [number, string], as: () => Caller, userId: () => string][] = [
-      ['oneself', [400, 'invalid_request'], () => keeper, () => keeper.id],
-      ['the owner oneself', [400, 'invalid_request'], () => owner, () => owner.id],
-      ['the owner', [403, 'role_hierarchy'], () => keeper, () => owner.id],
-      ['a member above', [403, 'role_hierarchy'], () => bot, () => keeper.id],
-      ['without Ban Members', [403, 'missing_permission'], () => member, () => bot.id],
-      ['without Ban Members, an unknown account', [403, 'missing_permission'], () => member, () => unknownId],
-      ['outside the server', [404, 'not_found'], () => outsider, () => member.id],
-      ['an unknown account', [404, 'not_found'], () => keeper, () => unknownId],
-      ['a malformed id', [404, 'not_found'], () => keeper, () => '%24ne'],
+      ['the caller', [400, 'invalid_request'], () => moderator, () => moderator.id],
+      ['the owner, who is the caller', [400, 'invalid_request'], () => owner, () => owner.id],
+      ['the owner', [403, 'role_hierarchy'], () => moderator, () => owner.id],
+      ['a member above', [403, 'role_hierarchy'], () => bot, () => moderator.id],
+      ['a caller without Ban Members', [403, 'missing_permission'], () => member, () => bot.id],
+      ['an unknown account and a caller without Ban Members', [403, 'missing_permission'], () => member, () => unknownId],
+      ['a caller outside the server', [404, 'not_found'], () => outsider, () => member.id],
+      ['an unknown account', [404, 'not_found'], () => moderator, () => unknownId],
+      ['a malformed id', [404, 'not_found'], () => moderator, () => '%24ne'],
     ];
     for (const [what, expected, as, userId] of rows)
-      it(`${expected.join(' ')}: ${what}`, async () => {
+      it(`${expected.join(' ')} for ${what}`, async () => {
         await refused(api, expected, as(), 'PUT', path(userId()));
         expect(await list()).to.deep.equal([]);
         expect(await entries()).to.deep.equal([]);
       });
 
-    it('403 role_hierarchy for an equal, also by an Administrator', async () => {
-      const shared = await makeRole(api, owner, server.id, { permissions: administrator });
-      const [one, other] = [await makeMember(api, owner, server.id), await makeMember(api, owner, server.id)];
-      for (const { id } of [one, other]) await giveRole(api, owner, server.id, id, shared.id);
+    it('403 role_hierarchy for an equal or higher member, also by an Administrator', async () => {
+      const [one, other] = await makePeers(api, owner, server.id, administrator);
       await refused(api, [403, 'role_hierarchy'], one, 'PUT', path(other.id));
-      await refused(api, [403, 'role_hierarchy'], one, 'PUT', path(keeper.id));
+      await refused(api, [403, 'role_hierarchy'], one, 'PUT', path(moderator.id));
     });
   });
 
   describe('DELETE /api/servers/{serverId}/bans/{userId}', () => {
-    it('204, also when there is none; the person may come back', async () => {
-      await send(api, 204, keeper, 'PUT', path(member.id), { reason: 'spam' });
-      for (let i = 0; i < 2; i++) await send(api, 204, keeper, 'DELETE', path(member.id));
-      await send(api, 204, keeper, 'DELETE', path(unknownId));
+    it('204, also without a ban; the person can join again', async () => {
+      await send(api, 204, moderator, 'PUT', path(member.id), { reason: 'spam' });
+      for (let i = 0; i < 2; i++) await send(api, 204, moderator, 'DELETE', path(member.id));
+      await send(api, 204, moderator, 'DELETE', path(unknownId));
       expect(await list()).to.deep.equal([]);
       await join(api, owner, server.id, member);
       expect((await entries()).map(({ action, targetId, reason }) => [action, targetId, reason])).to.deep.equal([
@@ -169,19 +133,19 @@ describe('bans', () => {
       ]);
     });
 
-    it('403 without Ban Members, 404 outside and for a malformed id', async () => {
-      await send(api, 204, keeper, 'PUT', path(outsider.id));
-      expect((await refused(api, [403, 'missing_permission'], member, 'DELETE', path(outsider.id))).missing).to.deep.equal(['Ban Members']);
+    it('403 without Ban Members, 404 for a non-member and a malformed id', async () => {
+      await send(api, 204, moderator, 'PUT', path(outsider.id));
+      await refusedWithout(api, 'Ban Members', member, 'DELETE', path(outsider.id));
       await refused(api, [404, 'not_found'], outsider, 'DELETE', path(outsider.id));
-      await refused(api, [404, 'not_found'], keeper, 'DELETE', path('x'));
+      await refused(api, [404, 'not_found'], moderator, 'DELETE', path('x'));
       expect(await list()).to.have.length(1);
     });
   });
 
   describe('GET /api/servers/{serverId}/bans', () => {
-    it('200, newest first, page by page, also when many were made in the same millisecond', async () => {
+    it('200, newest first, page by page, also for bans of the same millisecond', async () => {
       const people = await makePeople(api, 6);
-      for (const [i, { id }] of people.entries()) await send(api, 204, keeper, 'PUT', path(id), { reason: `no ${i}` });
+      for (const [i, { id }] of people.entries()) await send(api, 204, moderator, 'PUT', path(id), { reason: `no ${i}` });
       const all = await list();
       expect(all.map(({ user, reason }) => [user, reason])).to.deep.equal(
         people.map(({ id, username }, i) => [{ id, username, displayName: username, avatarUrl: null }, `no ${i}`]).toReversed(),
@@ -199,17 +163,17 @@ describe('bans', () => {
         .and.to.have.members(people.map(({ id }) => id));
     });
 
-    it('a bot that is deleted since is shown as gone', async () => {
+    it('shows a deleted bot as a deleted account', async () => {
       await send(api, 204, owner, 'PUT', path(bot.id));
       await send(api, 204, owner, 'DELETE', `/api/applications/${bot.applicationId}`);
       expect((await list())[0]?.user).to.deep.include({ id: bot.id, username: 'deleted' });
     });
 
     for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=x', `before=${unknownId}`])
-      it(`400 invalid_request for ?${query}`, () => refused(api, [400, 'invalid_request'], keeper, 'GET', `${path()}?${query}`));
+      it(`400 invalid_request for ?${query}`, () => refused(api, [400, 'invalid_request'], moderator, 'GET', `${path()}?${query}`));
 
-    it('403 without Ban Members, 404 outside', async () => {
-      expect((await refused(api, [403, 'missing_permission'], member, 'GET', path())).missing).to.deep.equal(['Ban Members']);
+    it('403 without Ban Members, 404 for a non-member', async () => {
+      await refusedWithout(api, 'Ban Members', member, 'GET', path());
       await refused(api, [404, 'not_found'], outsider, 'GET', path());
     });
   });

@@ -1,43 +1,17 @@
 import { expect } from 'chai';
 import type { Invite, InvitePreview } from '../../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
-import {
-  type Caller,
-  grantTypes,
-  makeBot,
-  makeInvite,
-  makeMember,
-  makePerson,
-  makeServer,
-  type Place,
-  refused,
-  send,
-  tally,
-} from '../../harness/factories.ts';
+import { expireInvite, grantTypes, loseAnswers, makeBot, makeInvite, makeMember, makePeople, makePerson } from '../../harness/factories.ts';
+import { inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
+import { newMember, newPerson, useServer } from '../../harness/use.ts';
 
 const [manageServer, administrator] = [1 << 8, 1 << 12];
 
 describe('invites', () => {
-  let api: TestApi;
-  let owner: Caller;
-  let server: Place;
-  let member: Caller;
-  let outsider: Caller;
-  before(async () => {
-    api = await startTestApi();
-    owner = await makePerson(api);
-    outsider = await makePerson(api);
-  });
-  after(() => api.close());
-  beforeEach(async () => {
-    server = await makeServer(api, owner);
-    member = await makeMember(api, owner, server.id);
-  });
+  const { api, owner, server, member, outsider } = useServer({ member: newMember(), outsider: newPerson() }, { each: true });
   const path = (): string => `/api/servers/${server.id}/invites`;
-  const expire = (code: string) => api.platform.db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } });
 
   describe('POST /api/servers/{serverId}/invites', () => {
-    it('201 by any member, a day and no limit by default, without a body too', async () => {
+    it('201 by any member, valid for a day without a limit of uses by default, also without a body', async () => {
       const made = await send<Invite>(api, 201, member, 'POST', path());
       expect(made).to.deep.include({ serverId: server.id, maxAgeSecs: 86_400, maxUses: 0, uses: 0 });
       expect(Date.parse(made.expiresAt as string) - Date.parse(made.createdAt)).to.equal(86_400_000);
@@ -58,21 +32,19 @@ describe('invites', () => {
     ])
       it(`400 invalid_request for ${JSON.stringify(body)}`, () => refused(api, [400, 'invalid_request'], member, 'POST', path(), body));
 
-    it('404 outside the server', () => refused(api, [404, 'not_found'], outsider, 'POST', path(), {}));
+    it('404 for a non-member', () => refused(api, [404, 'not_found'], outsider, 'POST', path(), {}));
 
-    it('in a staff server only with Manage Server', async () => {
+    it('403 in a staff server without Manage Server', async () => {
       await grantTypes(api, server.id, ['staff']);
-      const { missing } = await refused(api, [403, 'missing_permission'], member, 'POST', path(), {});
-      expect(missing).to.deep.equal(['Manage Server']);
+      await refusedWithout(api, 'Manage Server', member, 'POST', path(), {});
       await makeInvite(api, await makeMember(api, owner, server.id, manageServer), server.id);
     });
 
-    it('in a developer server only by the owner and Administrators, once and for an hour at most', async () => {
+    it('in a developer server only the owner and Administrators can make them, for one use in at most an hour', async () => {
       const manager = await makeMember(api, owner, server.id, manageServer);
       const admin = await makeMember(api, owner, server.id, administrator);
       await grantTypes(api, server.id, ['developer']);
-      const { missing } = await refused(api, [403, 'missing_permission'], manager, 'POST', path(), {});
-      expect(missing).to.deep.equal(['Administrator']);
+      await refusedWithout(api, 'Administrator', manager, 'POST', path(), {});
       for (const input of [
         {},
         { maxAgeSecs: 0, maxUses: 0 },
@@ -84,23 +56,21 @@ describe('invites', () => {
       expect(await makeInvite(api, owner, server.id, { maxAgeSecs: 60 })).to.deep.include({ maxAgeSecs: 60, maxUses: 1 });
     });
 
-    it('in a developer server what is no whole number is refused all the same', async () => {
+    it('400 in a developer server for a value that is no whole number', async () => {
       await grantTypes(api, server.id, ['developer']);
       for (const body of [{ maxAgeSecs: 1.5 }, { maxUses: '1' }, { maxUses: null }])
         await refused(api, [400, 'invalid_request'], owner, 'POST', path(), body);
     });
 
-    it('a staff server asks for Manage Server of a bot too, which Administrator holds', async () => {
+    it('403 in a staff server for a bot without Manage Server, 201 for one with Administrator', async () => {
       const bots = [await makeBot(api, owner, server.id), await makeBot(api, owner, server.id, administrator)] as const;
       await grantTypes(api, server.id, ['staff']);
       await refused(api, [403, 'missing_permission'], bots[0], 'POST', path(), {});
       await makeInvite(api, bots[1], server.id);
     });
 
-    it('invites from before a server became a developer server work once, in their first hour', async () => {
-      const [fresh, used, old] = await Promise.all(
-        Array.from({ length: 3 }, () => makeInvite(api, owner, server.id, { maxAgeSecs: 0, maxUses: 0 })),
-      );
+    it('invites made before a server became a developer server work once, in their first hour', async () => {
+      const [fresh, used, old] = await inParallel(3, () => makeInvite(api, owner, server.id, { maxAgeSecs: 0, maxUses: 0 }));
       const at = (one?: Invite): string => `/api/invites/${one?.code}`;
       await send(api, 200, await makePerson(api), 'POST', at(used));
       await api.platform.db.invites.updateOne({ _id: String(old?.code) }, { $set: { createdAt: new Date(Date.now() - 3_600_001) } });
@@ -109,7 +79,7 @@ describe('invites', () => {
         await refused(api, [404, 'not_found'], null, 'GET', at(one));
         await refused(api, [404, 'not_found'], outsider, 'POST', at(one));
       }
-      const people = await Promise.all(Array.from({ length: 10 }, () => makePerson(api)));
+      const people = await makePeople(api, 10);
       const answers = await Promise.all(people.map(({ as }) => api.call('POST', at(fresh), { as })));
       expect(tally(answers)).to.deep.equal({ 200: 1, 404: 9 });
       expect((await send<Invite[]>(api, 200, owner, 'GET', path())).map(({ code }) => code)).to.not.include.members([
@@ -120,7 +90,7 @@ describe('invites', () => {
       await send(api, 200, null, 'GET', at(old));
     });
 
-    it('400 too_many_invites: of 30 at once from 990 on, 10 are made; dead ones make room', async () => {
+    it('400 too_many_invites beyond 1,000, also of 30 at once; expired and used ones do not count', async () => {
       const rows = Array.from({ length: 990 }, (_, slot) => ({
         _id: `${server.id}${slot}`,
         serverId: server.id,
@@ -135,29 +105,29 @@ describe('invites', () => {
       await api.platform.db.invites.deleteMany({ serverId: server.id });
       await api.platform.db.invites.insertMany(rows);
       const create = () => api.call('POST', path(), { as: owner.as, body: {} });
-      const answers = await Promise.all(Array.from({ length: 30 }, create));
+      const answers = await inParallel(30, create);
       expect(tally(answers)).to.deep.equal({ 201: 10, 400: 20 });
       expect(answers.find((one) => one.status === 400)?.body.code).to.equal('too_many_invites');
-      await expire(`${server.id}0`);
+      await expireInvite(api, `${server.id}0`);
       await api.platform.db.invites.updateOne({ _id: `${server.id}1` }, { $set: { uses: 1 } });
-      expect(tally(await Promise.all([create(), create(), create()]))).to.deep.equal({ 201: 2, 400: 1 });
+      expect(tally(await inParallel(3, create))).to.deep.equal({ 201: 2, 400: 1 });
     });
 
     it('the same Idempotency-Key makes one invite, also after a crash', async () => {
       const options = { as: member.as, body: {}, headers: { 'Idempotency-Key': 'k' } };
       const first = await api.call<Invite>('POST', path(), options);
-      await api.platform.db.idempotency.updateMany({}, { $set: { answer: null, claimedAt: new Date(0) } });
+      await loseAnswers(api);
       expect((await api.call<Invite>('POST', path(), options)).body).to.deep.equal(first.body);
     });
   });
 
   describe('GET /api/servers/{serverId}/invites, DELETE /api/invites/{code}', () => {
-    it('200 with the live ones, oldest first; a deleted one is 404 from then on', async () => {
+    it('200 with the valid invites, oldest first; 404 for a deleted one', async () => {
       const made = [await makeInvite(api, owner, server.id), await makeInvite(api, member, server.id, { maxUses: 1 })];
       const spent = await makeInvite(api, owner, server.id, { maxUses: 1 });
       await send(api, 200, await makePerson(api), 'POST', `/api/invites/${spent.code}`);
       const old = await makeInvite(api, owner, server.id);
-      await expire(old.code);
+      await expireInvite(api, old.code);
       const list = (await send<Invite[]>(api, 200, owner, 'GET', path())).filter((one) => one.uses === 0);
       expect(list).to.deep.equal(made);
       await send(api, 204, owner, 'DELETE', `/api/invites/${made[0]?.code}`);
@@ -165,13 +135,13 @@ describe('invites', () => {
         await refused(api, [404, 'not_found'], owner, method, `/api/invites/${made[0]?.code}`);
     });
 
-    it('403 missing_permission without Manage Server, 404 outside', async () => {
+    it('403 missing_permission without Manage Server, 404 for a non-member', async () => {
       const { code } = await makeInvite(api, owner, server.id);
       for (const [method, at] of [
         ['GET', path()],
         ['DELETE', `/api/invites/${code}`],
       ] as const) {
-        expect((await refused(api, [403, 'missing_permission'], member, method, at)).missing).to.deep.equal(['Manage Server']);
+        await refusedWithout(api, 'Manage Server', member, method, at);
         await refused(api, [404, 'not_found'], outsider, method, at);
       }
     });

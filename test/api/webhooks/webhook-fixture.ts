@@ -1,57 +1,67 @@
+// These tests cover webhooks: managing them, posting with their URLs, the messages they post, their secrets and their rate limit.
+import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { AuditPage } from '../../../lib/contract/server.ts';
 import type { NewWebhook } from '../../../lib/contract/webhook.ts';
 import type { WebhookDoc } from '../../../lib/store/mongo/models/webhook.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { type Caller, makeMember, makePerson, makeServer, type Place, send, word } from '../../harness/factories.ts';
+import type { Answer } from '../../harness/api.ts';
+import { makeChannel, word } from '../../harness/factories.ts';
+import { type Caller, send } from '../../harness/requests.ts';
+import { type Given, make, newMember, useServer } from '../../harness/use.ts';
 
-/** A server with its owner and a plain member, and short ways to make webhooks and to post by them. */
-export interface WebhookFixture {
-  api: TestApi;
-  owner: Caller;
-  /** A member with the permissions of `@everyone`. */
+/** The part of a webhook that its URL consists of. */
+type Credentials = Pick<NewWebhook, 'id' | 'token'>;
+
+/** A server with a member and, for every test, a new channel. */
+export interface WebhooksFixture extends Given {
+  /** Has the permissions of `@everyone`. */
   member: Caller;
-  server: Place;
-  /** Makes a webhook, in the server's first channel by default. */
-  make: (channelId?: string, name?: string, as?: Caller) => Promise<NewWebhook>;
-  /** Posts by a webhook's URL, whatever comes of it. */
-  post: (webhook: Pick<NewWebhook, 'id' | 'token'>, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
-  /** Posts `content`, and answers the message. */
-  say: (webhook: Pick<NewWebhook, 'id' | 'token'>, content?: string) => Promise<Message>;
-  stored: (id: string) => Promise<WebhookDoc | null>;
-  /** Makes the webhook's posts so much older. */
-  age: (id: string, ms: number) => Promise<unknown>;
-  /** The audit entries about a webhook, newest first. */
-  audit: (id: string) => Promise<AuditPage['items']>;
+  channel: Channel;
+  /** Makes a webhook, by default in `channel`. */
+  makeWebhook(channelId?: string, name?: string, as?: Caller): Promise<NewWebhook>;
+  /** Posts `content`; expects 201. */
+  post(webhook: Credentials, content?: string): Promise<Message>;
+  /** Posts `body`; returns the response of any status. */
+  call(webhook: Credentials, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  stored(id: string): Promise<WebhookDoc | null>;
+  /** The messages of `channel`. */
+  messages(): Promise<Message[]>;
+  /** The audit entries about a webhook or message, newest first. */
+  audit(id: string): Promise<AuditPage['items']>;
 }
 
 /** Starts an API with such a server. */
-export async function webhookFixture(overrides: Record<string, string> = {}): Promise<WebhookFixture> {
-  const api = await startTestApi(overrides);
-  const owner = await makePerson(api);
-  const server = await makeServer(api, owner);
-  const member = await makeMember(api, owner, server.id);
-  const { webhooks } = api.platform.db;
-  const post: WebhookFixture['post'] = ({ id, token }, body = { content: 'x' }, headers = {}) =>
-    api.call('POST', `/api/webhooks/${id}/${token}`, { body, headers });
-  const aged = (field: string, ms: number) => ({ $map: { input: `$${field}`, in: { $subtract: ['$$this', ms] } } });
+export function useWebhooks(): WebhooksFixture {
+  const given = useServer({ member: newMember() });
+  const { api, owner, server, member } = given;
+  const channel = make(() => makeChannel(api, owner, server.id), { each: true });
+  const urlOf = ({ id, token }: Credentials): string => `/api/webhooks/${id}/${token}`;
   return {
-    api,
-    owner,
-    member,
-    server,
-    make: (channelId = server.general, name = word('hook'), as = owner) =>
+    ...given,
+    channel,
+    makeWebhook: (channelId = channel.id, name = word('hook'), as = owner) =>
       send(api, 201, as, 'POST', `/api/channels/${channelId}/webhooks`, { name }),
-    post,
-    say: ({ id, token }, content = 'x') => send(api, 201, null, 'POST', `/api/webhooks/${id}/${token}`, { content }),
-    stored: (id) => webhooks.findOne({ _id: id }).lean().exec(),
-    age: (id, ms) =>
-      webhooks.collection.updateOne({ _id: id as never }, [
-        { $set: { posts: aged('posts', ms), deliveryPosts: aged('deliveryPosts', ms) } },
-      ]),
+    post: (webhook, content = 'x') => send(api, 201, null, 'POST', urlOf(webhook), { content }),
+    call: (webhook, body = { content: 'x' }, headers = {}) => api.call('POST', urlOf(webhook), { body, headers }),
+    stored: (id) => api.platform.db.webhooks.findOne({ _id: id }).lean().exec(),
+    messages: () => send(api, 200, member, 'GET', `/api/channels/${channel.id}/messages`),
     async audit(id) {
       const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`);
       return items.filter(({ targetId }) => targetId === id);
     },
   };
+}
+
+/** The same with a webhook "Build news" in the channel. */
+export function useWebhook(): WebhooksFixture & { webhook: NewWebhook; author(): Message['author'] } {
+  const fixture = useWebhooks();
+  const webhook = make(() => fixture.makeWebhook(fixture.channel.id, 'Build news'), { each: true });
+  const author = (): Message['author'] => ({
+    id: webhook.id,
+    username: 'Build news',
+    displayName: 'Build news',
+    avatarUrl: null,
+    tag: 'bot',
+  });
+  return { ...fixture, webhook, author };
 }

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { type QueueName, queues } from '../../../lib/contract/jobs.ts';
-import { takePlace } from '../../../lib/domain/webhooks/webhook-window.ts';
+import { countPostOrDelayMs } from '../../../lib/domain/webhooks/webhook-rate.ts';
 import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
 import { expectError } from '../../harness/expect-error.ts';
-import { makeChannel, send, tally } from '../../harness/factories.ts';
-import { until } from '../../harness/scene.ts';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { inParallel, send, tally } from '../../harness/requests.ts';
 import { testConfig } from '../../harness/stores.ts';
 import { startTcpProxy } from '../../harness/tcp-proxy.ts';
-import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
+import { use } from '../../harness/use.ts';
+import { useWebhook } from './webhook-fixture.ts';
 
 const headersOf = ({ headers }: Answer) => ({
   limit: headers.get('X-RateLimit-Limit'),
@@ -15,92 +16,82 @@ const headersOf = ({ headers }: Answer) => ({
   bucket: headers.get('X-RateLimit-Bucket'),
   resetAfter: Number(headers.get('X-RateLimit-Reset-After')),
 });
-const times = <T>(count: number, run: (n: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, n) => run(n)));
 
-describe('5 posts of a webhook in 5 seconds', () => {
-  let fixture: WebhookFixture;
-  let { api, owner, server, make, age, post, stored }: WebhookFixture = {} as never;
-  /** Another node, under a strict limit on callers. */
-  let twin: TestApi;
-  let webhook: { id: string; token: string };
-
-  before(async () => {
-    fixture = await webhookFixture();
-    ({ api, owner, server, make, age, post, stored } = fixture);
+describe('the limit of 5 posts of a webhook in 5 seconds', () => {
+  const { api, owner, webhook, makeWebhook, call, stored } = useWebhook();
+  /** Starts another node on the same stores. */
+  const startNode = (more: Record<string, string>): Promise<TestApi> => {
     const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
-    twin = await startTestApi({ RATE_LIMIT: '1/2', MONGODB_URL, REDIS_PREFIX });
-  });
-  after(() => Promise.all([api.close(), twin.close()]));
-  beforeEach(async () => {
-    webhook = await make((await makeChannel(api, owner, server.id)).id);
-  });
+    return startTestApi({ MONGODB_URL, REDIS_PREFIX, ...more });
+  };
+  /** Another node, with a strict rate limit for callers, which does not apply to webhooks. */
+  const twin = use(() => startNode({ RATE_LIMIT: '1/2' }));
 
   const postOn = (node: TestApi): Promise<Answer> =>
     node.call('POST', `/api/webhooks/${webhook.id}/${webhook.token}`, { body: { content: 'x' } });
-  const made = (): Promise<number> => api.platform.db.messages.countDocuments({ authorId: webhook.id });
+  const countMessages = (): Promise<number> => api.platform.db.messages.countDocuments({ authorId: webhook.id });
   const moments = async (): Promise<number[]> => ((await stored(webhook.id))?.posts ?? []).map((at) => at.getTime());
-  /** Sends 40 at once to two nodes: 5 pass for each 5 s that it takes, which is once unless the machine is very slow. */
-  const crowd = async (...nodes: readonly [TestApi, TestApi]): Promise<Answer[]> => {
-    const [before, began] = [await made(), performance.now()];
-    const answers = await times(40, (n) => postOn(nodes[n % 2 ? 0 : 1]));
+  /** Sends 40 posts to two nodes in parallel. 5 pass for every 5 s that this takes, so more than 5 only if the machine is very slow. */
+  const post40 = async (...nodes: readonly [TestApi, TestApi]): Promise<Answer[]> => {
+    const [before, began] = [await countMessages(), performance.now()];
+    const answers = await inParallel(40, (n) => postOn(nodes[n % 2 ? 0 : 1]));
     const passed = answers.filter(({ status }) => status === 201).length;
     expect(passed).to.be.within(5, 5 * Math.ceil((performance.now() - began) / 5_000));
     expect(tally(answers)).to.deep.equal({ 201: passed, 429: 40 - passed });
-    expect(await made()).to.equal(before + passed);
+    expect(await countMessages()).to.equal(before + passed);
     return answers;
   };
-  /** How many milliseconds are really left until a place is free. */
-  const left = async (): Promise<number> => Math.max(0, ((await moments())[0] as number) + 5_000 - Date.now());
+  /** The real time until the next post is allowed, in milliseconds. */
+  const remainingMs = async (): Promise<number> => Math.max(0, ((await moments())[0] as number) + 5_000 - Date.now());
 
-  /** Makes it as if its last posts were so many milliseconds ago, so that only what follows has to be quick. */
-  const postedBefore = async (ages: readonly number[]): Promise<void> => {
-    const posts = ages.map((ms) => ({ $subtract: ['$$NOW', ms] }));
-    await api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: { posts } }]);
-  };
-  const postAfter = async (ages: readonly number[]): Promise<Answer> => {
-    await postedBefore(ages);
-    return post(webhook);
+  const subtractFrom = (value: string, ms: number) => ({ $subtract: [value, ms] });
+  const setPosts = (set: object): Promise<unknown> =>
+    api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: set }]);
+  /** Stores that the last posts were this many milliseconds ago. */
+  const postedBefore = (ages: readonly number[]) => setPosts({ posts: ages.map((ms) => subtractFrom('$$NOW', ms)) });
+  /** Makes the stored posts older. */
+  const age = (ms: number): Promise<unknown> => {
+    const aged = (input: string) => ({ $map: { input, in: subtractFrom('$$this', ms) } });
+    return setPosts({ posts: aged('$posts'), deliveryPosts: aged('$deliveryPosts') });
   };
 
-  it('40 at once on two nodes: 5 pass, 35 are told to wait', async () => {
+  it('of 40 parallel posts on two nodes, 5 pass and 35 get 429 rate_limited', async () => {
     for (let round = 0; round < 3; round++) {
-      const answers = await crowd(api, twin);
+      const answers = await post40(api, twin);
       for (const answer of answers.filter(({ status }) => status === 429)) {
         expectError(answer, 429, 'rate_limited');
         expect(Number(answer.body.retryAfter)).to.be.within(0.001, 5);
       }
-      await age(webhook.id, 5_000);
+      await age(5_000);
     }
   });
 
-  it('headers count the places down and agree with the body and the real wait', async () => {
+  it('the headers show the remaining posts, and agree with the body and the real wait', async () => {
     for (const remaining of [4, 3, 2, 1, 0]) {
-      const { status, headers } = await postAfter(Array.from({ length: 4 - remaining }, () => 0));
-      expect([status, headers.get('Retry-After')]).to.deep.equal([201, null]);
-      const told = headersOf({ headers } as Answer);
-      expect(told).to.include({ limit: '5', remaining, bucket: 'webhook' });
-      expect(told.resetAfter, 'all places are free 5 s after this post').to.equal(5);
+      await postedBefore(Array.from({ length: 4 - remaining }, () => 0));
+      const answer = await call(webhook);
+      expect([answer.status, answer.headers.get('Retry-After')]).to.deep.equal([201, null]);
+      expect(headersOf(answer)).to.deep.equal({ limit: '5', remaining, bucket: 'webhook', resetAfter: 5 });
     }
     await postedBefore([1_600, 0, 0, 0, 0]);
-    const before = await left();
-    const refused = await post(webhook);
+    const before = await remainingMs();
+    const refused = await call(webhook);
     expectError(refused, 429, 'rate_limited');
     const wait = Number(refused.body.retryAfter) * 1_000;
-    expect(wait).to.be.within(await left(), before);
+    expect(wait).to.be.within(await remainingMs(), before);
     expect(refused.headers.get('Retry-After')).to.equal(String(Math.ceil(wait / 1_000)));
-    const told = headersOf(refused);
-    expect(told).to.include({ limit: '5', remaining: 0, bucket: 'webhook' });
-    expect(told.resetAfter * 1_000, 'when the last place is free, not the first').to.be.within(wait + 1, 5_000);
+    const { resetAfter, ...others } = headersOf(refused);
+    expect(others).to.deep.equal({ limit: '5', remaining: 0, bucket: 'webhook' });
+    expect(resetAfter * 1_000, 'after the wait for the newest post, not the oldest').to.be.within(wait + 1, 5_000);
   });
 
-  it('the wait that is told is enough, and 3 seconds less are not', async () => {
-    await times(5, () => post(webhook));
-    const wait = Number((await post(webhook)).body.retryAfter) * 1_000;
-    await age(webhook.id, wait - 3_000);
-    expect(Number((await post(webhook)).body.retryAfter)).to.be.within(0.001, 3);
-    await age(webhook.id, 3_000);
-    expect((await post(webhook)).status).to.equal(201);
+  it('a post passes after retryAfter, but not 3 seconds earlier', async () => {
+    await inParallel(5, () => call(webhook));
+    const wait = Number((await call(webhook)).body.retryAfter) * 1_000;
+    await age(wait - 3_000);
+    expect(Number((await call(webhook)).body.retryAfter)).to.be.within(0.001, 3);
+    await age(3_000);
+    expect((await call(webhook)).status).to.equal(201);
   });
 
   for (const [ages, free] of [
@@ -111,104 +102,103 @@ describe('5 posts of a webhook in 5 seconds', () => {
     [[9_000, 8_000, 7_000, 6_000, 5_000], 5],
     [[400, 400], 3],
   ] as const)
-    it(`slides: of 12 at once ${free} pass after posts ${ages.map((ms) => `${ms / 1_000} s`).join(', ')} ago`, async () => {
+    it(`of 12 parallel posts after posts ${ages.map((ms) => `${ms / 1_000} s`).join(', ')} ago, ${free} pass`, async () => {
       await postedBefore(ages);
-      const answers = await times(12, () => post(webhook));
-      expect(answers.filter(({ status }) => status === 201)).to.have.length(free);
-      expect(answers.filter(({ status }) => status === 429)).to.have.length(12 - free);
+      expect(await inParallel(12, () => call(webhook)).then(tally)).to.deep.equal({ ...(free && { 201: free }), 429: 12 - free });
     });
 
-  it('times never go back, so that the oldest stands first: a post comes no earlier than the one before it', async () => {
-    const ahead = [{ $add: ['$$NOW', 2_000] }];
-    await api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: { posts: ahead } }]);
-    await post(webhook);
+  it('a post is never stored with an earlier time than the one before it', async () => {
+    await setPosts({ posts: [{ $add: ['$$NOW', 2_000] }] });
+    await call(webhook);
     const [first, second] = await moments();
     expect(second).to.equal(first);
   });
 
-  it('what is refused takes no place and makes nobody wait longer', async () => {
-    await times(5, () => post(webhook));
+  it('refused posts are not counted and do not extend the wait', async () => {
+    await inParallel(5, () => call(webhook));
     const before = await moments();
-    await age(webhook.id, 100);
-    await times(20, () => post(webhook));
-    for (const body of [{}, { content: 5 }, { embeds: [{}] }]) expect((await post(webhook, body)).status).to.equal(400);
-    expect((await post({ ...webhook, token: 'x' })).status).to.equal(404);
+    await age(100);
+    await inParallel(20, () => call(webhook));
+    for (const body of [{}, { content: 5 }, { embeds: [{}] }]) expect((await call(webhook, body)).status).to.equal(400);
+    expect((await call({ ...webhook, token: 'x' })).status).to.equal(404);
     expect(await moments()).to.deep.equal(before.map((at) => at - 100));
-    await age(webhook.id, 4_900);
-    expect(tally(await times(8, () => post(webhook)))).to.deep.equal({ 201: 5, 429: 3 });
+    await age(4_900);
+    expect(tally(await inParallel(8, () => call(webhook)))).to.deep.equal({ 201: 5, 429: 3 });
   });
 
-  it('400 and 404 say nothing of places', async () => {
-    const answers = [await post(webhook, {}), await post({ ...webhook, token: 'x' })];
+  it('400 and 404 have no rate limit headers', async () => {
+    const answers = [await call(webhook, {}), await call({ ...webhook, token: 'x' })];
     for (const answer of answers) expect(answer.headers.get('X-RateLimit-Limit')).to.equal(null);
   });
 
-  it('webhooks of one channel count apart', async () => {
-    const other = await make((await stored(webhook.id))?.channelId);
-    await times(6, () => post(webhook));
-    expect(tally(await times(6, () => post(other)))).to.deep.equal({ 201: 5, 429: 1 });
+  it('webhooks of one channel have separate limits', async () => {
+    const other = await makeWebhook((await stored(webhook.id))?.channelId);
+    await inParallel(6, () => call(webhook));
+    expect(tally(await inParallel(6, () => call(other)))).to.deep.equal({ 201: 5, 429: 1 });
   });
 
-  describe('shared with the deliveries of a code host', () => {
-    const take = (by: 'direct' | 'delivery', node = api): Promise<number | null> => takePlace(node.platform, webhook.id, by);
-    const taken = (waits: readonly (number | null)[]): number => waits.filter((wait) => wait === null).length;
+  describe('together with code host deliveries', () => {
+    const count = (by: 'direct' | 'delivery', node = api): Promise<number | null> => countPostOrDelayMs(node.platform, webhook.id, by);
+    const countPassed = (waits: readonly (number | null)[]): number => waits.filter((wait) => wait === null).length;
 
-    it('deliveries take at most 4, so that a direct post passes', async () => {
-      const waits = await times(20, (n) => take('delivery', n % 2 ? api : twin));
-      expect(taken(waits)).to.equal(4);
+    it('at most 4 deliveries pass, so that a post can pass', async () => {
+      const waits = await inParallel(20, (n) => count('delivery', n % 2 ? api : twin));
+      expect(countPassed(waits)).to.equal(4);
       for (const wait of waits) if (wait !== null) expect(wait).to.be.within(1, 5_000).and.satisfy(Number.isInteger);
-      expect(tally(await times(3, () => post(webhook)))).to.deep.equal({ 201: 1, 429: 2 });
+      expect(tally(await inParallel(3, () => call(webhook)))).to.deep.equal({ 201: 1, 429: 2 });
     });
 
-    it('20 deliveries and 20 direct posts at once: 5 in all, each in its order', async () => {
-      const [deliveries, answers] = await Promise.all([times(20, () => take('delivery')), times(20, (n) => postOn(n % 2 ? api : twin))]);
+    it('of 20 deliveries and 20 posts in parallel, 5 pass, and their times are in order', async () => {
+      const [deliveries, answers] = await Promise.all([
+        inParallel(20, () => count('delivery')),
+        inParallel(20, (n) => postOn(n % 2 ? api : twin)),
+      ]);
       const direct = answers.filter(({ status }) => status === 201).length;
-      expect(taken(deliveries) + direct).to.equal(5);
-      expect(taken(deliveries)).to.be.at.most(4);
+      expect(countPassed(deliveries) + direct).to.equal(5);
+      expect(countPassed(deliveries)).to.be.at.most(4);
       const at = await moments();
       expect(at).to.deep.equal(at.toSorted((a, b) => a - b));
     });
 
-    it('a delivery waits for its own four and for the five', async () => {
-      await times(4, () => take('delivery'));
-      await age(webhook.id, 3_000);
-      await take('direct');
-      expect(await take('delivery'), 'its own are taken').to.be.within(1, 2_000);
-      await age(webhook.id, 2_000);
-      expect(taken(await times(6, () => take('delivery')))).to.equal(4);
-      await age(webhook.id, 5_000);
-      await times(5, () => take('direct'));
-      expect(await take('delivery'), 'the five are taken').to.be.within(1, 5_000);
+    it('a delivery waits if 4 deliveries or 5 posts have passed', async () => {
+      await inParallel(4, () => count('delivery'));
+      await age(3_000);
+      await count('direct');
+      expect(await count('delivery'), 'after 4 deliveries').to.be.within(1, 2_000);
+      await age(2_000);
+      expect(countPassed(await inParallel(6, () => count('delivery')))).to.equal(4);
+      await age(5_000);
+      await inParallel(5, () => count('direct'));
+      expect(await count('delivery'), 'after 5 posts').to.be.within(1, 5_000);
     });
 
-    it('404 for a webhook that is gone', async () => {
+    it('a delivery of a deleted webhook fails with not_found', async () => {
       await send(api, 204, owner, 'DELETE', `/api/webhooks/${webhook.id}`);
-      const failed = await take('delivery').catch((error: { code?: string }) => error.code);
+      const failed = await count('delivery').catch((error: { code?: string }) => error.code);
       expect(failed).to.equal('not_found');
     });
   });
 
-  it('while Redis is away: 5 of 40 pass on each of two nodes together, and none is refused for it', async () => {
+  it('while Redis is unreachable, 5 of 40 posts on two nodes pass, and the others get 429', async () => {
     const redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
-    const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
-    const same = { MONGODB_URL, REDIS_PREFIX, REDIS_URL: redis.url, LOG_LEVEL: 'silent' };
-    const nodes = [await startTestApi(same), await startTestApi(same)] as const;
+    const more = { REDIS_URL: redis.url, LOG_LEVEL: 'silent' };
+    const nodes = [await startNode(more), await startNode(more)] as const;
     try {
       redis.cut();
-      await until(() => nodes.every(({ platform }) => !platform.redisUp()), 'the loss of Redis');
-      await crowd(...nodes);
-      expect(tally([await postOn(api)]), 'the node that has Redis knows').to.deep.equal({ 429: 1 });
-      await age(webhook.id, 5_000);
+      await waitUntil(() => nodes.every(({ platform }) => !platform.isRedisUp()), 'the connection to Redis to be lost');
+      await post40(...nodes);
+      expect(tally([await postOn(api)]), 'on a node with Redis').to.deep.equal({ 429: 1 });
+      await age(5_000);
       expect((await postOn(nodes[0])).status).to.equal(201);
     } finally {
       redis.mend();
       const names = Object.keys(queues) as QueueName[];
       const reaches = ({ platform }: TestApi) =>
-        Promise.all(names.map((name) => platform.waiting(name))).then(
-          () => platform.redisUp(),
+        Promise.all(names.map((name) => platform.countWaiting(name))).then(
+          () => platform.isRedisUp(),
           () => false,
         );
-      for (const node of nodes) await until(() => reaches(node), 'Redis');
+      for (const node of nodes) await waitUntil(() => reaches(node), 'the connection to Redis');
       await Promise.all(nodes.map((node) => node.close()));
       await redis.close();
     }

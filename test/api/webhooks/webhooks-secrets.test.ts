@@ -1,51 +1,44 @@
 import { expect } from 'chai';
-import type { NewWebhook } from '../../../lib/contract/webhook.ts';
-import { newSecret, sha256, unseal } from '../../../lib/store/seal.ts';
-import { makeChannel, send } from '../../harness/factories.ts';
-import { type WebhookFixture, webhookFixture } from './webhook-fixture.ts';
+import { createSecret, sha256, unseal } from '../../../lib/store/seal.ts';
+import { makeChannel, unknownId } from '../../harness/factories.ts';
+import { inParallel, send } from '../../harness/requests.ts';
+import { make } from '../../harness/use.ts';
+import { useWebhooks } from './webhook-fixture.ts';
 
-/** Headers that differ from answer to answer. */
-const ownHeaders = new Set(['date', 'x-request-id']);
+/** The headers that differ between equal responses. */
+const varyingHeaders = new Set(['date', 'x-request-id']);
 
 describe('secrets of webhooks', () => {
-  let fixture: WebhookFixture;
-  let { api, owner, server, make, stored }: WebhookFixture = {} as never;
-  let webhook: NewWebhook;
+  const { api, owner, server, makeWebhook, stored, post: postBy } = useWebhooks();
+  const webhook = make(() => makeWebhook(server.general));
 
-  before(async () => {
-    fixture = await webhookFixture();
-    ({ api, owner, server, make, stored } = fixture);
-    webhook = await make();
-  });
-  after(() => api.close());
-
-  /** Posts to a path under /api/webhooks, and answers all but what is each request's own. */
+  /** Posts to a path under /api/webhooks; returns the response without the headers that differ between equal responses. */
   const post = async (path: string, body = '{"content":"x"}'): Promise<{ status: number; headers: string; text: string }> => {
     const headers = { 'Content-Type': 'application/json', 'X-GitHub-Event': 'push', 'X-Request-Id': 'asked' };
     const response = await fetch(`${api.url}/api/webhooks/${path}`, { method: 'POST', headers, body });
-    const told = [...response.headers].filter(([name]) => !ownHeaders.has(name)).map(([name, value]) => `${name}: ${value}`);
-    return { status: response.status, headers: told.sort().join('\n'), text: await response.text() };
+    const shown = [...response.headers].filter(([name]) => !varyingHeaders.has(name)).map(([name, value]) => `${name}: ${value}`);
+    return { status: response.status, headers: shown.sort().join('\n'), text: await response.text() };
   };
 
-  it('the token is encrypted at rest under APP_KEY, differently each time, and stands besides as a hash', async () => {
+  it('the token is stored encrypted with APP_KEY and as a hash', async () => {
     const doc = await stored(webhook.id);
     expect(unseal(api.platform.config, String(doc?.token))).to.equal(webhook.token);
     expect(doc?.tokenHash).to.equal(sha256(webhook.token));
     expect(JSON.stringify(doc)).not.to.contain(webhook.token);
-    expect((await make()).token).not.to.equal(webhook.token);
+    expect((await makeWebhook()).token).not.to.equal(webhook.token);
   });
 
   for (const tail of ['', '/codehost'])
-    it(`404 is alike, byte for byte, for every wrong pair of id and token${tail && ` at ${tail}`}`, async () => {
-      const other = await make();
-      const gone = await make();
+    it(`every wrong pair of id and token has the same 404${tail && ` at ${tail}`}, byte for byte`, async () => {
+      const other = await makeWebhook();
+      const gone = await makeWebhook();
       await send(api, 204, owner, 'DELETE', `/api/webhooks/${gone.id}`);
       const { id: lostChannel } = await makeChannel(api, owner, server.id);
-      const lost = await make(lostChannel);
+      const lost = await makeWebhook(lostChannel);
       await send(api, 204, owner, 'DELETE', `/api/channels/${lostChannel}`);
       const { id, token } = webhook;
       const pairs = [
-        [id, newSecret()],
+        [id, createSecret()],
         [id, other.token],
         [id, token.slice(0, -1)],
         [id, `${token}x`],
@@ -53,12 +46,12 @@ describe('secrets of webhooks', () => {
         [id, sha256(token)],
         [id, (await stored(id))?.token as string],
         [id, '%00'],
-        ['1000000000000000001', token],
+        [unknownId, token],
         ['nope', token],
         ['%24ne', token],
         [gone.id, gone.token],
-        ...(tail ? [] : [[lost.id, lost.token]]), // its deliveries go with it
-        [lost.id, newSecret()],
+        ...(tail ? [] : [[lost.id, lost.token]]), // its code host deliveries are deleted with it
+        [lost.id, createSecret()],
       ];
       const answers = [];
       for (const pair of pairs) {
@@ -70,13 +63,13 @@ describe('secrets of webhooks', () => {
       expect([...new Set(answers.map((one) => JSON.stringify(one)))]).to.have.length(1);
     });
 
-  it('no refusal tells the token of its path', async () => {
+  it('no error response contains the token of its path', async () => {
     const { id, token } = webhook;
     const answers = [
       ...(await Promise.all(
         ['{', '[]', '{}', '{"content":5}', '""', JSON.stringify({ content: 'x'.repeat(2001) })].map((body) => post(`${id}/${token}`, body)),
       )),
-      ...(await Promise.all(Array.from({ length: 7 }, () => post(`${id}/${token}`)))),
+      ...(await inParallel(7, () => post(`${id}/${token}`))),
       await post(`${id}/${token}/nowhere`),
       await post(`${id}/${token}/`),
     ];
@@ -89,8 +82,8 @@ describe('secrets of webhooks', () => {
     for (const { text, headers } of refused) expect(text + headers).not.to.contain(token);
   });
 
-  it('what a webhook posts tells neither token nor URL', async () => {
-    const message = await fixture.say(await make());
+  it('a message of a webhook contains neither token nor URL', async () => {
+    const message = await postBy(await makeWebhook());
     expect(JSON.stringify(message)).not.to.match(/token|\/api\/webhooks/);
   });
 });

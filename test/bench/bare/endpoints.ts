@@ -8,21 +8,21 @@ export interface EndpointsReport {
   /** The id of each request, and when it was completely received, in Unix milliseconds with fractions. */
   arrived: [id: string, at: number][];
   /** The most concurrent requests on one path. */
-  mostAtOnce: number;
+  maxConcurrent: number;
 }
 
 // Interactions Endpoints over real TLS, one per path. Each answers at once with a message that contains the interaction's id, or never answers.
 let hanging: ReadonlySet<string> = new Set();
 let arrived: EndpointsReport['arrived'] = [];
-let mostAtOnce = 0;
-const atOnce = new Map<string, number>();
+let maxConcurrent = 0;
+const concurrentByPath = new Map<string, number>();
 
 const server = createServer({ key: String(process.env.TLS_KEY), cert: String(process.env.TLS_CERT) }, (request, response) => {
   const path = String(request.url);
-  const held = (atOnce.get(path) ?? 0) + 1;
-  atOnce.set(path, held);
-  mostAtOnce = Math.max(mostAtOnce, held);
-  response.once('close', () => atOnce.set(path, (atOnce.get(path) ?? 1) - 1));
+  const concurrent = (concurrentByPath.get(path) ?? 0) + 1;
+  concurrentByPath.set(path, concurrent);
+  maxConcurrent = Math.max(maxConcurrent, concurrent);
+  response.once('close', () => concurrentByPath.set(path, (concurrentByPath.get(path) ?? 1) - 1));
   const pieces: Buffer[] = [];
   request.on('data', (piece: Buffer) => pieces.push(piece));
   request.once('end', () => {
@@ -38,8 +38,8 @@ process.on('message', (ask: EndpointsAsk) => {
   if (ask.kind === 'begin') {
     hanging = new Set(ask.hanging);
     arrived = [];
-    mostAtOnce = 0;
+    maxConcurrent = 0;
     process.send?.('begun');
-  } else process.send?.({ arrived, mostAtOnce } satisfies EndpointsReport);
+  } else process.send?.({ arrived, maxConcurrent } satisfies EndpointsReport);
 });
 server.listen(Number(process.env.PORT), '127.0.0.1', () => process.send?.('ready'));

@@ -25,7 +25,7 @@ const connection = await mongoose
   })
   .asPromise();
 const interactions = connection.collection<{ _id: string }>('bareinteractions');
-const [redis, ear] = [new Redis(String(process.env.REDIS_URL)), new Redis(String(process.env.REDIS_URL))];
+const [redis, subscriber] = [new Redis(String(process.env.REDIS_URL)), new Redis(String(process.env.REDIS_URL))];
 const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
 const ca = String(process.env.TLS_CERT);
 const user = { id: ids.next(), username: 'person', displayName: 'person', avatarUrl: null, roles: [] };
@@ -50,10 +50,10 @@ function post(url: string, payload: object): Promise<string> {
 }
 
 const shownAt = new Map<string, number>();
-ear.on('message', (_channel: string, text: string) => void shownAt.set((JSON.parse(text) as { id: string }).id, now()));
-await ear.subscribe('bareinteractions');
+subscriber.on('message', (_channel: string, text: string) => void shownAt.set((JSON.parse(text) as { id: string }).id, now()));
+await subscriber.subscribe('bareinteractions');
 
-async function one(url: string): Promise<[id: string, at: number]> {
+async function useOnce(url: string): Promise<[id: string, at: number]> {
   const at = now();
   const id = ids.next();
   const place = { applicationId: id, channelId: id, serverId: id };
@@ -73,7 +73,7 @@ async function run({ count, perSec, urls }: BareInteractionsAsk): Promise<BareIn
   for (let n = 0; n < count; n++) {
     const wait = began + (n * 1000) / perSec - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-    running.push(one(urls[n % urls.length] as string));
+    running.push(useOnce(urls[n % urls.length] as string));
   }
   const done = await Promise.all(running);
   await redis.ping();

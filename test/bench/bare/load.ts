@@ -28,7 +28,7 @@ async function run(load: Load): Promise<LoadResult> {
   const latencies: number[] = [];
   let failed = 0;
   let turn = 0;
-  const once = (authorization: string): Promise<number> =>
+  const send = (authorization: string): Promise<number> =>
     new Promise((resolve, reject) => {
       const url = load.urls[turn++ % load.urls.length] as string;
       const headers = { Authorization: authorization, ...(load.body ? { 'Content-Type': 'application/json' } : {}), ...load.headers };
@@ -40,11 +40,11 @@ async function run(load: Load): Promise<LoadResult> {
       sent.end(load.body);
     });
   const began = performance.now();
-  const until = began + load.seconds * 1000;
+  const endsAt = began + load.seconds * 1000;
   const client = async (authorization: string): Promise<void> => {
-    while (performance.now() < until) {
+    while (performance.now() < endsAt) {
       const at = performance.now();
-      if ((await once(authorization)) >= 300) failed++;
+      if ((await send(authorization)) >= 300) failed++;
       latencies.push(performance.now() - at);
     }
   };

@@ -55,19 +55,21 @@ function connect(url: string, token: string | null): Promise<void> {
   });
 }
 
-async function inSlices<T>(items: readonly T[], act: (item: T, at: number) => Promise<void>): Promise<void> {
+async function forEachInBatches<T>(items: readonly T[], act: (item: T, at: number) => Promise<void>): Promise<void> {
   for (let at = 0; at < items.length; at += 50) await Promise.all(items.slice(at, at + 50).map((item, i) => act(item, at + i)));
 }
 
 const done = (): void => void process.send?.('done');
-const answer = async (work: Promise<void>): Promise<void> => {
+const replyWhenDone = async (work: Promise<void>): Promise<void> => {
   await work;
   done();
 };
 
 process.on('message', (ask: Ask) => {
-  if (ask.kind === 'connect') void answer(inSlices(ask.tokens, (token, at) => connect(ask.urls[at % ask.urls.length] as string, token)));
-  else if (ask.kind === 'connectPlain') void answer(inSlices(Array.from({ length: ask.count }), () => connect(ask.url, null)));
+  if (ask.kind === 'connect')
+    void replyWhenDone(forEachInBatches(ask.tokens, (token, at) => connect(ask.urls[at % ask.urls.length] as string, token)));
+  else if (ask.kind === 'connectPlain')
+    void replyWhenDone(forEachInBatches(Array.from({ length: ask.count }), () => connect(ask.url, null)));
   else if (ask.kind === 'expect') {
     seen = 0;
     wanted = ask.events;

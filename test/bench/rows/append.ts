@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { forEachAtOnce } from '../../../lib/base/at-once.ts';
+import { forEachLimit } from '../../../lib/base/for-each-limit.ts';
 import { createLog } from '../../../lib/base/log.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
 import { serverPlace } from '../../../lib/store/redis/log/keys.ts';
@@ -11,7 +11,7 @@ import { type Bench, openSetting } from '../setting.ts';
 const sizes = [10, 1_000, 10_000];
 const events = 2_000;
 /** How many calls run concurrently. */
-const atOnce = 8;
+const concurrency = 8;
 /** How many nodes the sessions are spread over. */
 const nodes = 2;
 
@@ -29,7 +29,7 @@ async function costOf(redis: Redis, call: (n: number) => Promise<unknown>): Prom
   const run = async (): Promise<void> => {
     while (next < events) await call(next++);
   };
-  await Promise.all(Array.from({ length: atOnce }, run));
+  await Promise.all(Array.from({ length: concurrency }, run));
   return ((await cpuOf(redis)) - before) / events;
 }
 
@@ -37,7 +37,7 @@ async function costOf(redis: Redis, call: (n: number) => Promise<unknown>): Prom
 async function openSessions(gateway: GatewayPlatform, place: string, count: number): Promise<LogReader[]> {
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const names = Array.from({ length: nodes }, (_, at) => `${place}-${at}`);
-  const readers = await Promise.all(names.map((name) => gateway.listen(name, ignore)));
+  const readers = await Promise.all(names.map((name) => gateway.openLogReader(name, ignore)));
   for (const reader of readers) {
     const k = reader.partitionOf(place);
     while (!reader.isUp(k)) await sleep(10);
@@ -48,7 +48,7 @@ async function openSessions(gateway: GatewayPlatform, place: string, count: numb
     const node = names[Number(id.slice(-3)) % nodes] as string;
     return gateway.sessions.open({ id, accountId: id, events: [], node, owner: `${node}-${id}` });
   };
-  await forEachAtOnce(ids, 200, open);
+  await forEachLimit(ids, 200, open);
   return readers;
 }
 
@@ -92,7 +92,7 @@ export async function appendRows(bench: Bench): Promise<Row[]> {
       ...sizes.map((size) =>
         multipleRow(`append, ${size.toLocaleString('en')} sessions in the place, CPU of Redis`, 'µs', of(ours, size), of(bare, size), 3),
       ),
-      multipleRow('append, 10,000 sessions beside 10', 'µs', most, [least], 1.3),
+      multipleRow('append, 10,000 sessions compared with 10', 'µs', most, [least], 1.3),
     ];
   } finally {
     for (const reader of readers) await reader.close();

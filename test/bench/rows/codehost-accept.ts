@@ -1,8 +1,8 @@
 import type { Webhook } from '../../../lib/contract/webhook.ts';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import type { LoadResult } from '../bare/load.ts';
 import { multipleRow, type Row, shareRow } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 
 /** A push of three commits with the additional fields that code hosts send: about 9 kB. */
 const push = JSON.stringify({
@@ -28,17 +28,17 @@ const push = JSON.stringify({
 
 /**
  * Deliveries accepted at 32 clients for 20 webhooks, compared with a bare route that parses the same body and inserts one document. No worker posts them
- * meanwhile, because posting runs at each webhook's own pace, however many arrive.
+ * meanwhile, because each webhook posts at a fixed rate, however many arrive.
  */
 export async function codehostAcceptRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
-  const world = await makeWorld(setting.platform, { bots: 0, channels: 20 });
-  const [bare, load] = await Promise.all([openSide('delivery', setting.env), openSide('load', {})]);
+  const seeded = await seedServer(setting.platform, { bots: 0, channels: 20 });
+  const [bare, load] = await Promise.all([startHelper('delivery', setting.env), startHelper('load', {})]);
   try {
     const [ours, limit] = [setting.stack.apiUrl(), `http://127.0.0.1:${bare.port}`];
     const paths = await Promise.all(
-      world.channelIds.map(async (id) => {
-        const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${world.ownerToken}` };
+      seeded.channelIds.map(async (id) => {
+        const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${seeded.ownerToken}` };
         const made = await fetch(`${ours}/api/channels/${id}/webhooks`, { method: 'POST', headers, body: '{"name":"code host"}' });
         const webhook = (await made.json()) as Webhook;
         return `/api/webhooks/${webhook.id}/${webhook.token}/codehost`;

@@ -1,4 +1,4 @@
-import { readDelivery, renderDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
+import { parseDelivery, renderDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
 import { samples } from '../../codehost/samples.ts';
 import { type Row, shareRow } from '../report.ts';
 import type { Bench } from '../setting.ts';
@@ -9,7 +9,7 @@ const passes = 4_000;
 export async function codehostRenderRows(bench: Bench): Promise<Row[]> {
   const deliveries = samples.map(([event, payload]) => ({ event, text: JSON.stringify(payload) }));
   const ourOne = (event: string, text: string): number => {
-    const reading = readDelivery(event, JSON.parse(text));
+    const reading = parseDelivery(event, JSON.parse(text));
     if ('ignored' in reading) throw new Error(`${event}: ${reading.ignored}`);
     return renderDelivery(reading.facts).color ?? 0;
   };

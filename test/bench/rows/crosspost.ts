@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type BotClient, connectBot } from '../../harness/bot-client.ts';
 import { makeFollowing } from '../../harness/crosspost.ts';
 import { plainMessage } from '../../harness/plain-message.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
 import { aboveRow, multipleRow, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
@@ -12,16 +12,16 @@ const servers = 50;
 /** Posts per second in another channel while copies are relayed. */
 const postsPerSec = 50;
 
-async function until(done: () => boolean, mostMs: number): Promise<void> {
+async function waitUntil(done: () => boolean, mostMs: number): Promise<void> {
   const end = performance.now() + mostMs;
   while (!done()) {
-    if (performance.now() > end) throw new Error('the events did not come');
+    if (performance.now() > end) throw new Error('the events did not arrive in time');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
 /** Spreads the following channels over copies of the server that they are in; the bot is a member of all of them. */
-async function spread({ platform }: Setting, to: World): Promise<void> {
+async function spreadOverServers({ platform }: Setting, to: SeededServer): Promise<void> {
   const { db, ids } = platform;
   const [server, member] = await Promise.all([
     db.servers.findOne({ _id: to.serverId }).lean(),
@@ -46,20 +46,20 @@ interface Counter {
   times(content: string): number[];
 }
 
-async function listen(setting: Setting, token: string): Promise<Counter> {
-  const heard = new Map<string, number[]>();
+async function connectCounter(setting: Setting, token: string): Promise<Counter> {
+  const received = new Map<string, number[]>();
   const client = connectBot({
     urlOf: () => setting.stack.gatewayUrl(),
     token,
     onEvent: ({ d }) => {
       const content = String(d.content);
-      const times = heard.get(content) ?? [];
-      heard.set(content, times);
+      const times = received.get(content) ?? [];
+      received.set(content, times);
       times.push(performance.now());
     },
   });
   await client.ready;
-  return { client, times: (content) => heard.get(content) ?? [] };
+  return { client, times: (content) => received.get(content) ?? [] };
 }
 
 async function call(setting: Setting, token: string, path: string, body?: object): Promise<Record<string, unknown>> {
@@ -73,7 +73,13 @@ async function call(setting: Setting, token: string, path: string, body?: object
 }
 
 /** Posts at an even rate until `stop` returns true; returns the time of each post from 201 to socket, in milliseconds. */
-async function postsMeanwhile(setting: Setting, world: World, ear: Counter, round: string, stop: () => boolean): Promise<number[]> {
+async function postsMeanwhile(
+  setting: Setting,
+  seeded: SeededServer,
+  counter: Counter,
+  round: string,
+  stop: () => boolean,
+): Promise<number[]> {
   const answered = new Map<string, number>();
   const posts: Promise<void>[] = [];
   const began = performance.now();
@@ -81,12 +87,12 @@ async function postsMeanwhile(setting: Setting, world: World, ear: Counter, roun
     const wait = began + (n * 1000) / postsPerSec - performance.now();
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     const content = `${round} ${n}`;
-    const post = call(setting, `Bot ${world.bots[0]?.token}`, `/channels/${world.channelIds[0]}/messages`, { content });
+    const post = call(setting, `Bot ${seeded.bots[0]?.token}`, `/channels/${seeded.channelIds[0]}/messages`, { content });
     posts.push(post.then(() => void answered.set(content, performance.now())));
   }
   await Promise.all(posts);
-  await until(() => [...answered.keys()].every((content) => ear.times(content).length > 0), 10_000);
-  return [...answered].map(([content, at]) => Math.max(0, (ear.times(content)[0] ?? 0) - at));
+  await waitUntil(() => [...answered.keys()].every((content) => counter.times(content).length > 0), 10_000);
+  return [...answered].map(([content, at]) => Math.max(0, (counter.times(content)[0] ?? 0) - at));
 }
 
 /** The minimum cost of copies: one insertMany of as many documents, as durable as the product's, and a PUBLISH for each. */
@@ -111,13 +117,16 @@ async function bareRound(setting: Setting, redis: Redis): Promise<number> {
 export async function crosspostRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
   const redis = new Redis(setting.config.REDIS_URL);
-  const ears: Counter[] = [];
+  const counters: Counter[] = [];
   try {
     const { from, to, news } = await makeFollowing(setting.platform, followers);
-    await spread(setting, to);
-    const other = await makeWorld(setting.platform, { bots: 1, channels: 1 });
-    const [ear, elsewhere] = [await listen(setting, String(to.bots[0]?.token)), await listen(setting, String(other.bots[0]?.token))];
-    ears.push(ear, elsewhere);
+    await spreadOverServers(setting, to);
+    const other = await seedServer(setting.platform, { bots: 1, channels: 1 });
+    const [counter, elsewhere] = [
+      await connectCounter(setting, String(to.bots[0]?.token)),
+      await connectCounter(setting, String(other.bots[0]?.token)),
+    ];
+    counters.push(counter, elsewhere);
     const token = `Bearer ${from.ownerToken}`;
     const [ours, bare, busy, calm]: [number[], number[], number[], number[]] = [[], [], [], []];
     /** Seconds from the 200 response to the event of the last copy. */
@@ -125,8 +134,8 @@ export async function crosspostRows(bench: Bench): Promise<Row[]> {
       const { id } = await call(setting, token, `/channels/${news}/messages`, { content });
       await call(setting, token, `/channels/${news}/messages/${String(id)}/crosspost`);
       const answered = performance.now();
-      await until(() => ear.times(content).length >= followers, 60_000);
-      return (Number(ear.times(content).at(-1)) - answered) / 1000;
+      await waitUntil(() => counter.times(content).length >= followers, 60_000);
+      return (Number(counter.times(content).at(-1)) - answered) / 1000;
     };
     for (let i = 0; i < bench.rounds + 1; i++) {
       const seconds = await crosspostRound(`alone ${i} ${'x'.repeat(190)}`);
@@ -147,16 +156,16 @@ export async function crosspostRows(bench: Bench): Promise<Row[]> {
       bare.push(least);
       calm.push(percentile(quiet, 0.99));
       busy.push(percentile(disturbed, 0.99));
-      bench.say(
+      bench.log(
         `  crosspost to ${followers}: ${seconds.toFixed(2)} s, bare ${least.toFixed(2)} s; posts elsewhere p50 ${percentile(disturbed, 0.5).toFixed(1)} ms, p99 ${busy.at(-1)?.toFixed(1)} ms, without it p50 ${percentile(quiet, 0.5).toFixed(1)} ms, p99 ${calm.at(-1)?.toFixed(1)} ms`,
       );
     }
     return [
-      aboveRow(`crosspost to ${followers} targets, 200 → last event, beside one insertMany and as many PUBLISH`, 's', ours, bare, 5),
-      multipleRow('201 → socket of posts elsewhere meanwhile, p99, beside the same without a crosspost', 'ms', busy, calm, 2),
+      aboveRow(`crosspost to ${followers} targets, 200 → last event, compared with one insertMany and as many PUBLISH`, 's', ours, bare, 5),
+      multipleRow('201 → socket of posts elsewhere meanwhile, p99, compared with no crosspost', 'ms', busy, calm, 2),
     ];
   } finally {
-    await Promise.all(ears.map(({ client }) => client.close()));
+    await Promise.all(counters.map(({ client }) => client.close()));
     redis.disconnect();
     await setting.close();
   }

@@ -1,14 +1,14 @@
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import { readRow } from '../reads.ts';
 import type { Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const servers = 1_000;
 const categories = ['gaming', 'music', 'education', 'science_tech', 'other'];
 const subjects = ['dragons', 'gardens', 'synthesizers', 'chess', 'astronomy', 'baking', 'trains', 'sketching', 'running', 'poetry'];
 
 /** Inserts 1,000 listed Community servers in their stored form. */
-async function list({ platform: { db, ids } }: Setting, ownerId: string): Promise<void> {
+async function insertServers({ platform: { db, ids } }: Setting, ownerId: string): Promise<void> {
   const documents = Array.from({ length: servers }, (_, at) => {
     const _id = ids.next();
     const subject = subjects[at % subjects.length] as string;
@@ -39,12 +39,12 @@ async function list({ platform: { db, ids } }: Setting, ownerId: string): Promis
 /** Discovery's list and its search at 1,000 listed servers, compared with the bare query with the same filter, sort and limit. */
 export async function discoveryRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
-  const load = await openSide('load', {});
+  const load = await startHelper('load', {});
   try {
-    const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
-    await list(setting, world.ownerId);
+    const seeded = await seedServer(setting.platform, { bots: 1, channels: 1 });
+    await insertServers(setting, seeded.ownerId);
     const base = `${setting.stack.apiUrl()}/api/discovery/servers`;
-    const authorization = `Bot ${world.bots[0]?.token}`;
+    const authorization = `Bot ${seeded.bots[0]?.token}`;
     const { collection } = setting.platform.db.servers;
     const listed = { listed: true, community: true, types: { $nin: ['staff', 'developer'] } };
     const find = (filter: object): Promise<unknown> =>

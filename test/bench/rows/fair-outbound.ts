@@ -1,9 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { imageLink } from '../../../lib/domain/files/image-links.ts';
-import { page, sendPage } from '../../harness/previews.ts';
-import { type Peer, startPeer, startSite } from '../../harness/site.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { toImageUrl } from '../../../lib/domain/files/image-links.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { type Peer, page, sendPage, startPeer, startSite } from '../../harness/site.ts';
 import { aboveRow, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
@@ -13,24 +12,24 @@ const images = 60;
 const watchMs = 20;
 
 /** Posts a message; returns its URL. */
-async function post({ stack }: Setting, world: World, slot: number, content: string): Promise<string> {
-  const url = `${stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`;
-  const headers = { Authorization: `Bot ${world.bots[slot]?.token}`, 'Content-Type': 'application/json' };
+async function post({ stack }: Setting, seeded: SeededServer, slot: number, content: string): Promise<string> {
+  const url = `${stack.apiUrl()}/api/channels/${seeded.channelIds[0]}/messages`;
+  const headers = { Authorization: `Bot ${seeded.bots[slot]?.token}`, 'Content-Type': 'application/json' };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ content }) });
   if (response.status !== 201) throw new Error(`a message was answered ${response.status}`);
   return `${url}/${((await response.json()) as { id: string }).id}`;
 }
 
 /** The time until a message has its preview, in milliseconds. */
-async function previewed(setting: Setting, world: World, link: string): Promise<number> {
+async function previewed(setting: Setting, seeded: SeededServer, link: string): Promise<number> {
   const began = performance.now();
-  const url = await post(setting, world, 1, link);
-  const headers = { Authorization: `Bot ${world.bots[1]?.token}` };
+  const url = await post(setting, seeded, 1, link);
+  const headers = { Authorization: `Bot ${seeded.bots[1]?.token}` };
   while (((await (await fetch(url, { headers })).json()) as { embeds: unknown[] }).embeds.length === 0) await pause(watchMs);
   return performance.now() - began;
 }
 
-const imageUrl = ({ config, stack }: Setting, url: string): string => stack.apiUrl() + imageLink(config, url).slice(config.baseUrl.length);
+const imageUrl = ({ config, stack }: Setting, url: string): string => stack.apiUrl() + toImageUrl(config, url).slice(config.baseUrl.length);
 
 /** The time until an image is loaded, in milliseconds; the request is repeated while the proxy is busy. */
 async function loaded(setting: Setting, url: string): Promise<number> {
@@ -48,23 +47,26 @@ export async function fairOutboundRows(bench: Bench): Promise<Row[]> {
   const fast = await startSite(({ url = '' }, response) => (url.endsWith('png') ? response.end(png) : sendPage(response, page(url))));
   const allow = [...slow, fast].map(({ pair }) => pair).join(',');
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 1 }, { OUTBOUND_ALLOW: allow });
-  const names = ['preview of a link beside links to hosts that do not answer', 'image of a host beside images of one that does not answer'];
+  const names = [
+    'preview of a link during links to hosts that do not answer',
+    'image of a host during requests to one that does not answer',
+  ];
   const figures = names.map(() => ({ ours: [] as number[], without: [] as number[] }));
   const [preview, image] = figures as [(typeof figures)[number], (typeof figures)[number]];
   try {
-    const world = await makeWorld(setting.platform, { bots: 2, channels: 1 });
+    const seeded = await seedServer(setting.platform, { bots: 2, channels: 1 });
     const slowUrl = (at: number): string => `http://${slow[at % tarpits]?.pair}/${Math.random()}`;
-    await previewed(setting, world, `${fast.url}/warm`);
+    await previewed(setting, seeded, `${fast.url}/warm`);
     for (let round = 0; round < bench.rounds; round++) {
-      preview.without.push(await previewed(setting, world, `${fast.url}/a${round}`));
+      preview.without.push(await previewed(setting, seeded, `${fast.url}/a${round}`));
       image.without.push(await loaded(setting, `${fast.url}/a${round}.png`));
       const links = (): string => Array.from({ length: 5 }, (_, at) => slowUrl(at * 2)).join(' ');
-      for (let at = 0; at < messages; at++) await post(setting, world, 0, links());
-      preview.ours.push(await previewed(setting, world, `${fast.url}/b${round}`));
-      const asked = Array.from({ length: images }, () => fetch(imageUrl(setting, slowUrl(round))));
+      for (let at = 0; at < messages; at++) await post(setting, seeded, 0, links());
+      preview.ours.push(await previewed(setting, seeded, `${fast.url}/b${round}`));
+      const requested = Array.from({ length: images }, () => fetch(imageUrl(setting, slowUrl(round))));
       await pause(500);
       image.ours.push(await loaded(setting, `${fast.url}/b${round}.png`));
-      await Promise.all(asked);
+      await Promise.all(requested);
       const pending = { previewsAt: { $exists: true } };
       while ((await setting.platform.db.messages.collection.countDocuments(pending)) > 0) await pause(watchMs);
     }

@@ -1,41 +1,41 @@
 import { plainMessage } from '../../harness/plain-message.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
 import { type Row, shareRow } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const sessions = 500;
 const messages = 200;
 const now = (): number => performance.timeOrigin + performance.now();
 
 /** Inserts messages with pending events in their outbox, as posts do, and wakes the relay. */
-async function oweMessages(setting: Setting, world: World): Promise<void> {
+async function insertPendingMessages(setting: Setting, seeded: SeededServer): Promise<void> {
   const { platform } = setting;
   const content = 'x'.repeat(200);
   const documents = Array.from({ length: messages }, (_, n) => ({
     _id: platform.ids.next(),
-    channelId: world.channelIds[n % world.channelIds.length] as string,
-    serverId: world.serverId,
-    authorId: world.bots[0]?.id as string,
+    channelId: seeded.channelIds[n % seeded.channelIds.length] as string,
+    serverId: seeded.serverId,
+    authorId: seeded.bots[0]?.id as string,
     content,
     ...plainMessage,
     createdAt: new Date(),
-    ob: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' as const }],
-    obAt: new Date(),
+    outbox: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' as const }],
+    outboxAt: new Date(),
   }));
   await platform.db.messages.insertMany(documents);
-  for (const channelId of world.channelIds) platform.nudge('relay-channel', { channelId });
+  for (const channelId of seeded.channelIds) platform.wake('relay-channel', { channelId });
 }
 
 /** Deliveries/s to 500 bots or people on each of `nodes` gateway nodes, compared with the same number of bare sockets. */
 async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): Promise<Row> {
   const setting = await openSetting(bench, { api: 1, gateway: nodes, worker: 1 });
   const counts = kind === 'bots' ? { bots: sessions * nodes } : { bots: 1, people: sessions * nodes };
-  const world = await makeWorld(setting.platform, { ...counts, channels: 8 });
-  const [swarm, plain] = await Promise.all([openSide('swarm', {}), openSide('swarm', {})]);
-  const relays = await Promise.all(Array.from({ length: nodes }, () => openSide('relay', setting.env)));
+  const seeded = await seedServer(setting.platform, { ...counts, channels: 8 });
+  const [swarm, plain] = await Promise.all([startHelper('swarm', {}), startHelper('swarm', {})]);
+  const relays = await Promise.all(Array.from({ length: nodes }, () => startHelper('relay', setting.env)));
   try {
     const urls = Array.from({ length: nodes }, (_, at) => setting.stack.gatewayUrl(at));
-    await swarm.ask({ kind: 'connect', urls, tokens: world[kind].map(({ token }) => token) });
+    await swarm.ask({ kind: 'connect', urls, tokens: seeded[kind].map(({ token }) => token) });
     for (const relay of relays) await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: sessions });
     const events = messages * sessions * nodes;
     const [ours, limit]: [number[], number[]] = [[], []];
@@ -43,7 +43,7 @@ async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): 
       await swarm.ask({ kind: 'expect', events });
       const began = now();
       const arrived = swarm.next<{ at: number }>();
-      await oweMessages(setting, world);
+      await insertPendingMessages(setting, seeded);
       const perSec = events / (((await arrived).at - began) / 1000);
       await plain.ask({ kind: 'expect', events });
       const bareBegan = now();
@@ -54,11 +54,11 @@ async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): 
       if (i === 0) continue; // the first round warms up
       ours.push(perSec);
       limit.push(bare);
-      bench.say(`  fan-out ${nodes} node(s), ${kind}: ours ${perSec.toFixed(0)}/s, bare ws ${bare.toFixed(0)}/s`);
+      bench.log(`  fan-out ${nodes} node(s), ${kind}: ours ${perSec.toFixed(0)}/s, bare ws ${bare.toFixed(0)}/s`);
     }
     return shareRow(`fan-out, ${nodes} gateway node${nodes > 1 ? 's' : ''} × ${sessions} ${kind}`, 'deliveries/s', ours, limit, 0.9);
   } finally {
-    await Promise.all([swarm, plain, ...relays].map((side) => side.close()));
+    await Promise.all([swarm, plain, ...relays].map((helper) => helper.close()));
     await setting.close();
   }
 }

@@ -1,8 +1,8 @@
 import { connectBot } from '../../harness/bot-client.ts';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import type { FloodAsk } from '../bare/flood.ts';
 import { aboveRow, percentile, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 import { paced } from './latency.ts';
 
 const postsPerSec = 50;
@@ -11,9 +11,9 @@ const floodingSockets = 4;
 /** The p99 time from the request of a message to its event at a bot while four sockets flood the gateway with pongs, compared with the same without them. */
 export async function gatewayFloodRow(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
-  const world = await makeWorld(setting.platform, { bots: 1, channels: 1 });
-  const flood = await openSide('flood', setting.env);
-  const [bot] = world.bots;
+  const seeded = await seedServer(setting.platform, { bots: 1, channels: 1 });
+  const flood = await startHelper('flood', setting.env);
+  const [bot] = seeded.bots;
   if (!bot) throw new Error('no bot');
   let onContent: (content: string) => void = () => undefined;
   const client = connectBot({
@@ -21,7 +21,7 @@ export async function gatewayFloodRow(bench: Bench): Promise<Row[]> {
     token: bot.token,
     onEvent: ({ d }) => onContent(String(d.content)),
   });
-  const url = `${setting.stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`;
+  const url = `${setting.stack.apiUrl()}/api/channels/${seeded.channelIds[0]}/messages`;
   const headers = { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` };
   const round = async (seconds: number): Promise<number> => {
     const count = postsPerSec * seconds;

@@ -4,7 +4,7 @@ import type { EndpointsReport } from '../bare/endpoints.ts';
 import type { BareInteractions, BareInteractionsAsk } from '../bare/interactions.ts';
 import { percentile } from '../report.ts';
 import type { Bench } from '../setting.ts';
-import { now, type Scene } from './interaction-scene.ts';
+import { type InteractionSetup, now } from './interaction-setup.ts';
 import { paced } from './latency.ts';
 
 /** A load of uses at an even rate, independent of how they are answered. */
@@ -28,9 +28,9 @@ export interface Round extends Reached {
   /** From the start of a use to its expiry on the person's screen, in milliseconds, for the applications that hang. */
   toExpiry: number[];
   /** How many uses of hanging applications the API accepted without the person seeing their end. */
-  unended: number;
+  unfinished: number;
   /** The most concurrent requests on one endpoint. */
-  mostAtOnce: number;
+  maxConcurrent: number;
 }
 
 /** A round ends when nothing has arrived for this time, in milliseconds; uses that have not ended by then count as missing. */
@@ -79,34 +79,34 @@ const ms = (values: readonly number[]): string =>
 
 /** Uses per second from the first `at` to the last `shownAt`; never more than were offered. */
 const rateOf = (done: readonly { at: number; shownAt: number }[], { seconds }: Load): number => {
-  const began = done.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
-  const ended = done.reduce((most, { shownAt }) => Math.max(most, shownAt), 0);
-  return done.length / Math.max(seconds, (ended - began) / 1000);
+  const startedAt = done.reduce((least, { at }) => Math.min(least, at), Number.POSITIVE_INFINITY);
+  const endedAt = done.reduce((most, { shownAt }) => Math.max(most, shownAt), 0);
+  return done.length / Math.max(seconds, (endedAt - startedAt) / 1000);
 };
 
 /**
- * Uses commands while the endpoints of the first `hung` applications hang, and waits until the person has seen the end of each use or nothing more arrives.
+ * Uses commands while the endpoints of the first `hungCount` applications hang, and waits until the person has seen the end of each use or nothing more arrives.
  */
-export async function ourRound(bench: Bench, scene: Scene, load: Load, hung: number): Promise<Round> {
-  const { setting, world, endpoints, paths, invokes, screen } = scene;
-  await endpoints.ask({ kind: 'begin', hanging: paths.slice(0, hung) });
+export async function ourRound(bench: Bench, fixture: InteractionSetup, load: Load, hungCount: number): Promise<Round> {
+  const { setting, seeded, endpoints, paths, invokes, screen } = fixture;
+  await endpoints.ask({ kind: 'begin', hanging: paths.slice(0, hungCount) });
   for (const seen of [screen.answered, screen.expired, screen.messages]) seen.clear();
   const sends: Promise<Use>[] = [];
   await paced(load.perSec * load.seconds, load.perSec, (n) => {
     const app = n % invokes.length;
-    sends.push(send(invokes[app] as string, world.ownerToken, app));
+    sends.push(send(invokes[app] as string, seeded.ownerToken, app));
   });
   const uses = await Promise.all(sends);
-  const ended = ({ id }: Use): boolean => id === '' || screen.expired.has(id) || (screen.answered.has(id) && screen.messages.has(id));
+  const isFinished = ({ id }: Use): boolean => id === '' || screen.expired.has(id) || (screen.answered.has(id) && screen.messages.has(id));
   screen.lastAt = now();
-  while (!uses.every(ended) && now() - screen.lastAt < silenceMs) await new Promise((resolve) => setTimeout(resolve, 100));
-  const { arrived, mostAtOnce } = await endpoints.ask<EndpointsReport>({ kind: 'report' });
+  while (!uses.every(isFinished) && now() - screen.lastAt < silenceMs) await new Promise((resolve) => setTimeout(resolve, 100));
+  const { arrived, maxConcurrent } = await endpoints.ask<EndpointsReport>({ kind: 'report' });
   const arrivedAt = new Map(arrived);
-  const others = uses.filter(({ app }) => app >= hung);
-  const hanging = uses.filter(({ app }) => app < hung);
+  const others = uses.filter(({ app }) => app >= hungCount);
+  const hanging = uses.filter(({ app }) => app < hungCount);
   const shown = others.flatMap(({ id, at }) => {
-    const [told, message] = [screen.answered.get(id), screen.messages.get(id)];
-    return told === undefined || message === undefined ? [] : [{ at, shownAt: Math.max(told, message) }];
+    const [answered, message] = [screen.answered.get(id), screen.messages.get(id)];
+    return answered === undefined || message === undefined ? [] : [{ at, shownAt: Math.max(answered, message) }];
   });
   const missing = others.filter(({ id }) => id !== '' && !(screen.answered.has(id) && screen.messages.has(id)));
   const stored = await setting.platform.db.interactions.find({ _id: trusted({ $in: missing.map(({ id }) => id) }) }).lean();
@@ -116,21 +116,21 @@ export async function ourRound(bench: Bench, scene: Scene, load: Load, hung: num
     toScreen: shown.map(({ at, shownAt }) => shownAt - at),
     unanswered: others.length - shown.length,
     toExpiry: hanging.flatMap(({ id, at }) => (screen.expired.has(id) ? [(screen.expired.get(id) as number) - at] : [])),
-    unended: hanging.filter((use) => !ended(use)).length,
-    mostAtOnce,
+    unfinished: hanging.filter((use) => !isFinished(use)).length,
+    maxConcurrent,
   };
   const refused = uses.filter(({ status }) => status !== 202).map(({ status }) => `refused with ${status}`);
   const failed = stored.map(({ state, delivery }) => `${state}, ${delivery?.reason ?? delivery?.outcome ?? 'not sent'}`);
-  bench.say(
-    `  ${load.perSec}/s offered for ${load.seconds} s${hung ? `, ${hung} of ${paths.length} endpoints hanging` : ''}: ${round.perSecond.toFixed(0)}/s of ` +
+  bench.log(
+    `  ${load.perSec}/s offered for ${load.seconds} s${hungCount ? `, ${hungCount} of ${paths.length} endpoints hanging` : ''}: ${round.perSecond.toFixed(0)}/s of ` +
       `${((load.perSec * others.length) / uses.length).toFixed(0)}/s done; → endpoint ${ms(round.toEndpoint)}; → screen ${ms(round.toScreen)}; unanswered ${round.unanswered}` +
-      `${refused.length + failed.length ? ` (${tally([...refused, ...failed])})` : ''}${hung ? `; → expiry seen ${ms(round.toExpiry)}` : ''}; at most ${mostAtOnce} at once`,
+      `${refused.length + failed.length ? ` (${tally([...refused, ...failed])})` : ''}${hungCount ? `; → expiry received ${ms(round.toExpiry)}` : ''}; at most ${maxConcurrent} parallel requests`,
   );
   return round;
 }
 
 /** The same load on the bare process. */
-export async function bareRound(bench: Bench, { endpoints, bare, origin, paths }: Scene, load: Load): Promise<Reached> {
+export async function bareRound(bench: Bench, { endpoints, bare, origin, paths }: InteractionSetup, load: Load): Promise<Reached> {
   await endpoints.ask({ kind: 'begin', hanging: [] });
   const ask: BareInteractionsAsk = { count: load.perSec * load.seconds, perSec: load.perSec, urls: paths.map((path) => origin + path) };
   const done = (await bare.ask<BareInteractions>(ask)).map(([id, at, shownAt]) => ({ id, at, shownAt }));
@@ -140,7 +140,7 @@ export async function bareRound(bench: Bench, { endpoints, bare, origin, paths }
     toEndpoint: done.map(({ id, at }) => (arrivedAt.get(id) ?? Number.NaN) - at),
     toScreen: done.map(({ at, shownAt }) => shownAt - at),
   };
-  bench.say(
+  bench.log(
     `  ${load.perSec}/s offered for ${load.seconds} s, bare: ${reached.perSecond.toFixed(0)}/s done; → endpoint ${ms(reached.toEndpoint)}; → shown ${ms(reached.toScreen)}`,
   );
   return reached;

@@ -2,16 +2,16 @@ import { limits } from '../../../lib/base/limits.ts';
 import { figure, multipleRow, percentile, type Row } from '../report.ts';
 import type { Bench } from '../setting.ts';
 import { bareRound, type Load, ourRound, type Reached, type Round } from './interaction-rounds.ts';
-import { openScene, type Scene } from './interaction-scene.ts';
+import { type InteractionSetup, openInteractionSetup } from './interaction-setup.ts';
 
 const applications = 20;
 /** How many of them hang in the rounds with hanging endpoints: a fifth. */
 const hung = 4;
 /** The load to reach, and lower rates to try on a slower machine. */
 const asked: Load = { perSec: 250, seconds: 20 };
-const paces = [20, 30, 45, 60, 80, 100, 125, 160, 200, asked.perSec];
+const rates = [20, 30, 45, 60, 80, 100, 125, 160, 200, asked.perSec];
 /** A machine sustains a rate if every use is answered, 99 of 100 within this time, in milliseconds. */
-const carriedMs = 1_000;
+const sustainedMs = 1_000;
 /** The bench's own aims, in milliseconds; the documentation defines none. */
 const aims = { toEndpoint: 250, toScreen: 500 };
 const expirySeenMs = 3_500;
@@ -20,14 +20,14 @@ const at = (rounds: readonly Reached[], to: keyof typeof aims, share: number): n
   rounds.map((round) => percentile(round[to], share));
 
 /** The highest of the rates that this machine sustains. Tries them upwards, because the product recovers slowly from a higher rate. */
-async function carriedPace(bench: Bench, scene: Scene): Promise<number> {
-  let carried = paces[0] as number;
-  for (const perSec of paces) {
-    const round = await ourRound(bench, scene, { perSec, seconds: 5 }, 0);
-    if (round.unanswered > 0 || percentile(round.toScreen, 0.99) > carriedMs) break;
-    carried = perSec;
+async function findSustainedRate(bench: Bench, fixture: InteractionSetup): Promise<number> {
+  let sustained = rates[0] as number;
+  for (const perSec of rates) {
+    const round = await ourRound(bench, fixture, { perSec, seconds: 5 }, 0);
+    if (round.unanswered > 0 || percentile(round.toScreen, 0.99) > sustainedMs) break;
+    sustained = perSec;
   }
-  return carried;
+  return sustained;
 }
 
 /** A row of a count that must meet the aim in every round. */
@@ -58,7 +58,7 @@ function latencyRows(load: Load, ours: readonly Round[], bare: readonly Reached[
         ours: mine,
         limit: bound,
         result: `${(mine.median / bound.median).toFixed(2)} ×`,
-        aim: name === 'p99' ? `≤ ${aims[to]} ms (our number)` : '',
+        aim: name === 'p99' ? `≤ ${aims[to]} ms (own aim)` : '',
         met: name !== 'p99' || mine.median <= aims[to],
       });
     }
@@ -71,22 +71,22 @@ function latencyRows(load: Load, ours: readonly Round[], bare: readonly Reached[
  * 250/s, or at the highest rate that this machine sustains; the first row shows the result of 250/s.
  */
 export async function interactionRows(bench: Bench): Promise<Row[]> {
-  const scene = await openScene(bench, applications);
+  const fixture = await openInteractionSetup(bench, applications);
   try {
-    await ourRound(bench, scene, { perSec: 20, seconds: 15 }, 0); // warm-up, which compiles the code of four processes
-    const load: Load = { ...asked, perSec: await carriedPace(bench, scene) };
+    await ourRound(bench, fixture, { perSec: 20, seconds: 15 }, 0); // warm-up, which compiles the code of four processes
+    const load: Load = { ...asked, perSec: await findSustainedRate(bench, fixture) };
     const [ours, bare, hanging]: [Round[], Reached[], Round[]] = [[], [], []];
     for (let i = 0; i < bench.rounds; i++) {
-      ours.push(await ourRound(bench, scene, load, 0));
-      bare.push(await bareRound(bench, scene, load));
-      hanging.push(await ourRound(bench, scene, load, hung));
+      ours.push(await ourRound(bench, fixture, load, 0));
+      bare.push(await bareRound(bench, fixture, load));
+      hanging.push(await ourRound(bench, fixture, load, hung));
     }
     const isAsked = load.perSec === asked.perSec;
-    const most = isAsked ? ours : [await ourRound(bench, scene, asked, 0)];
-    const mostBare = isAsked ? bare : [await bareRound(bench, scene, asked)];
+    const most = isAsked ? ours : [await ourRound(bench, fixture, asked, 0)];
+    const mostBare = isAsked ? bare : [await bareRound(bench, fixture, asked)];
     const rate = figure(most.map((round) => round.perSecond));
     const what = `${load.perSec}/s for ${load.seconds} s`;
-    const beside = `${what}, ${hung} of ${applications} endpoints hanging`;
+    const withHanging = `${what}, ${hung} of ${applications} endpoints hanging`;
     const expiry = figure(hanging.map((round) => percentile(round.toExpiry, 0.99)));
     return [
       {
@@ -94,7 +94,7 @@ export async function interactionRows(bench: Bench): Promise<Row[]> {
         unit: 'uses/s',
         ours: rate,
         limit: figure(mostBare.map((round) => round.perSecond)),
-        result: isAsked ? 'carried' : `carried up to ${load.perSec}/s`,
+        result: isAsked ? 'sustained' : `sustained up to ${load.perSec}/s`,
         aim: `≥ ${asked.perSec}/s`,
         met: most.every((round) => round.unanswered === 0),
       },
@@ -106,26 +106,26 @@ export async function interactionRows(bench: Bench): Promise<Row[]> {
         (count) => count === 0,
       ),
       multipleRow(
-        `${beside}: use → screen of the others, p99, beside none hanging`,
+        `${withHanging}: use → screen of the others, p99, compared with none hanging`,
         'ms',
         at(hanging, 'toScreen', 0.99),
         at(ours, 'toScreen', 0.99),
         2,
       ),
       countRow(
-        `${beside}: others not answered`,
+        `${withHanging}: others not answered`,
         hanging.map((round) => round.unanswered),
         '0',
         (count) => count === 0,
       ),
       countRow(
-        `${beside}: ends not seen`,
-        hanging.map((round) => round.unended),
+        `${withHanging}: expiries not received`,
+        hanging.map((round) => round.unfinished),
         '0',
         (count) => count === 0,
       ),
       {
-        name: `${beside}: use → expiry seen, p99`,
+        name: `${withHanging}: use → expiry received, p99`,
         unit: 'ms',
         ours: expiry,
         limit: null,
@@ -134,13 +134,13 @@ export async function interactionRows(bench: Bench): Promise<Row[]> {
         met: expiry.median > 0 && expiry.median <= expirySeenMs,
       },
       countRow(
-        `${beside}: requests at once at one endpoint`,
-        hanging.map((round) => round.mostAtOnce),
+        `${withHanging}: parallel requests on one endpoint`,
+        hanging.map((round) => round.maxConcurrent),
         `≤ ${limits.requestsPerApplication}`,
         (count) => count <= limits.requestsPerApplication,
       ),
     ];
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }

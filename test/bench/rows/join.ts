@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis';
-import type { CommandStartedEvent } from 'mongodb';
 import { WebSocket } from 'ws';
 import { startApi } from '../../../apps/api/listen.ts';
 import { startGateway } from '../../../apps/gateway/node.ts';
@@ -8,9 +7,10 @@ import { createLog } from '../../../lib/base/log.ts';
 import { createMetrics } from '../../../lib/base/metrics.ts';
 import { openApiPlatform, openGatewayPlatform, openWorkerPlatform, type Platform } from '../../../lib/store/platform.ts';
 import { handlers } from '../../../workers/handlers.ts';
-import { fillServer, giveTokens, makeWorld } from '../../harness/world.ts';
+import { monitoredUrl, onDatabaseCommand } from '../../harness/commands.ts';
+import { fillServer, giveTokens, seedServer } from '../../harness/seed.ts';
 import { multipleRow, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 
 const sizes = [50, 5_000] as const;
 const joins = 20;
@@ -47,48 +47,45 @@ function connectWitness(url: string, token: string, onJoin: () => void): Promise
  */
 async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
-  const mongo = new URL(setting.env.MONGODB_URL ?? '');
-  mongo.searchParams.set('monitorCommands', 'true');
   const config = readConfig({
     ...setting.env,
-    MONGODB_URL: mongo.href,
+    MONGODB_URL: monitoredUrl(setting.env.MONGODB_URL ?? ''),
     PORT: '0',
     GATEWAY_PORT: '0',
     HEARTBEAT_INTERVAL_MS: '300000',
-    STORE_PATIENCE: '20',
+    STORE_TIMEOUT_FACTOR: '20',
   });
   const log = createLog('bench', 'silent');
   let read = 0;
   const counted = <P extends Platform>(platform: P): P => {
-    const onCommand = ({ commandName }: CommandStartedEvent): void => void (reads.has(commandName) && read++);
-    platform.db.servers.db.getClient().on('commandStarted', onCommand);
+    onDatabaseCommand(platform, ({ commandName }) => void (reads.has(commandName) && read++));
     return platform;
   };
   const platform = counted(await openApiPlatform(config, log));
   const worker = counted(await openWorkerPlatform(config, log));
   const nodePlatform = counted(await openGatewayPlatform(config, log));
   const api = await startApi(platform, createMetrics('api'));
-  const consumers = worker.consume(handlers, () => undefined);
+  const consumers = worker.startConsumers(handlers, () => undefined);
   const gateway = await startGateway(nodePlatform, createMetrics('gateway'));
-  const swarm = await openSide('swarm', {});
+  const swarm = await startHelper('swarm', {});
   const redis = new Redis(config.REDIS_URL);
   const sockets: WebSocket[] = [];
   try {
-    const world = await makeWorld(platform, { bots: 1, channels: 1 });
-    const lobby = await makeWorld(platform, { bots: 0, channels: 1 });
-    const members = await fillServer(platform, world.serverId, online, 'member');
-    const comers = await giveTokens(platform, await fillServer(platform, lobby.serverId, (bench.rounds + 1) * joins, 'comer'));
+    const seeded = await seedServer(platform, { bots: 1, channels: 1 });
+    const lobby = await seedServer(platform, { bots: 0, channels: 1 });
+    const members = await fillServer(platform, seeded.serverId, online, 'member');
+    const newcomers = await giveTokens(platform, await fillServer(platform, lobby.serverId, (bench.rounds + 1) * joins, 'newcomer'));
     const url = `ws://127.0.0.1:${gateway.port}`;
     await swarm.ask({ kind: 'connect', urls: [url], tokens: await giveTokens(platform, members) });
     let joined = (): void => undefined;
-    sockets.push(await connectWitness(url, world.bots[0]?.token ?? '', () => joined()));
+    sockets.push(await connectWitness(url, seeded.bots[0]?.token ?? '', () => joined()));
     const post = async (path: string, token: string): Promise<{ code: string }> => {
       const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
       const answer = await fetch(`http://127.0.0.1:${api.port}/api${path}`, { method: 'POST', headers, body: '{}' });
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as { code: string };
     };
-    const { code } = await post(`/servers/${world.serverId}/invites`, world.ownerToken);
+    const { code } = await post(`/servers/${seeded.serverId}/invites`, seeded.ownerToken);
     const costs: Cost[] = [];
     for (let round = 0; round < bench.rounds + 1; round++) {
       const [readBefore, commandsBefore, began] = [read, await commandsOf(redis), performance.now()];
@@ -96,7 +93,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
         const arrived = new Promise<void>((resolve) => {
           joined = resolve;
         });
-        await post(`/invites/${code}`, comers.pop() ?? '');
+        await post(`/invites/${code}`, newcomers.pop() ?? '');
         await arrived;
       }
       const [readAfter, commandsAfter, tookMs] = [read, await commandsOf(redis), performance.now() - began];
@@ -125,7 +122,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
 /** The cost of one join for the stores in a server with 5,000 members online, compared with 50. */
 export async function joinRows(bench: Bench): Promise<Row[]> {
   const [few, many] = [await costsWith(bench, sizes[0]), await costsWith(bench, sizes[1])];
-  const name = `one join, ${sizes[1].toLocaleString('en')} online beside ${sizes[0]}`;
+  const name = `one join, ${sizes[1].toLocaleString('en')} online compared with ${sizes[0]}`;
   const of = (costs: readonly Cost[], what: keyof Cost): number[] => costs.map((cost) => cost[what]);
   return [
     multipleRow(`${name}: reads of the database`, 'reads', of(many, 'reads'), of(few, 'reads'), 1.1),

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { WebSocket } from 'ws';
 import { type BotClient, connectBot } from '../../harness/bot-client.ts';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import { aboveRow, percentile, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const postsPerSec = 200;
 const bots = 20;
@@ -18,7 +18,7 @@ export async function paced(count: number, perSec: number, act: (n: number) => v
   }
 }
 
-async function until(done: () => boolean, mostMs: number): Promise<void> {
+async function waitUntil(done: () => boolean, mostMs: number): Promise<void> {
   const end = performance.now() + mostMs;
   while (!done() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -35,16 +35,16 @@ async function bareRound(bench: Bench, sockets: WebSocket[], redis: Redis): Prom
   const count = postsPerSec * bench.seconds;
   const sentAt = new Map<number, number>();
   const latencies: number[] = [];
-  const hear = (data: Buffer): void => {
+  const onMessage = (data: Buffer): void => {
     latencies.push(performance.now() - (sentAt.get(Number(data.subarray(0, 8))) ?? 0));
   };
-  for (const socket of sockets) socket.on('message', hear);
+  for (const socket of sockets) socket.on('message', onMessage);
   await paced(count, postsPerSec, (n) => {
     sentAt.set(n, performance.now());
     void redis.publish('bare', `${String(n).padStart(8, '0')}${'x'.repeat(500)}`);
   });
-  await until(() => latencies.length >= count * bots, 5_000);
-  for (const socket of sockets) socket.off('message', hear);
+  await waitUntil(() => latencies.length >= count * bots, 5_000);
+  for (const socket of sockets) socket.off('message', onMessage);
   return shares(latencies);
 }
 
@@ -54,12 +54,12 @@ async function ourRound(
   setting: Setting,
   urls: string[],
   token: string,
-  hear: (listener: (content: string) => void) => void,
+  onReceived: (listener: (content: string) => void) => void,
 ): Promise<Latencies> {
   const count = postsPerSec * bench.seconds;
   const answeredAt = new Map<string, number>();
   const arrived: [string, number][] = [];
-  hear((content) => arrived.push([content, performance.now()]));
+  onReceived((content) => arrived.push([content, performance.now()]));
   const posts: Promise<void>[] = [];
   await paced(count, postsPerSec, (n) => {
     const content = `${setting.env.REDIS_PREFIX} ${performance.now()} ${n}`;
@@ -76,7 +76,7 @@ async function ourRound(
     );
   });
   await Promise.all(posts);
-  await until(() => arrived.length >= count * bots, 10_000);
+  await waitUntil(() => arrived.length >= count * bots, 10_000);
   if (arrived.length < count * bots) throw new Error(`${count * bots - arrived.length} deliveries are missing`);
   return shares(arrived.map(([content, at]) => Math.max(0, at - (answeredAt.get(content) ?? at))));
 }
@@ -84,27 +84,27 @@ async function ourRound(
 /** From the use of a command to INTERACTION_CREATE at the bot. */
 async function commandRound(
   bench: Bench,
-  world: Awaited<ReturnType<typeof makeWorld>>,
+  seeded: Awaited<ReturnType<typeof seedServer>>,
   base: string,
   commandId: string,
-  hear: (listener: (id: string) => void) => void,
+  onReceived: (listener: (id: string) => void) => void,
 ): Promise<Latencies> {
   const count = 20 * bench.seconds;
   const usedAt: number[] = [];
   const latencies: number[] = [];
-  let heard: () => void = () => undefined;
-  hear(() => {
+  let received: () => void = () => undefined;
+  onReceived(() => {
     latencies.push(performance.now() - (usedAt.at(-1) ?? 0));
-    heard();
+    received();
   });
   for (let n = 0; n < count; n++) {
     const next = new Promise<void>((resolve) => {
-      heard = resolve;
+      received = resolve;
     });
     usedAt.push(performance.now());
-    const response = await fetch(`${base}/api/channels/${world.channelIds[0]}/commands/${commandId}/invoke`, {
+    const response = await fetch(`${base}/api/channels/${seeded.channelIds[0]}/commands/${commandId}/invoke`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${world.ownerToken}` },
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${seeded.ownerToken}` },
       body: '{}',
     });
     if (response.status !== 202) throw new Error(`invoke answered ${response.status}: ${await response.text()}`);
@@ -116,15 +116,15 @@ async function commandRound(
 /** 201 → socket at 200 posts/s × 20 bots, compared with bare PUBLISH → ws send, and the use of a command → INTERACTION_CREATE. */
 export async function latencyRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
-  const world = await makeWorld(setting.platform, { bots, channels: 8 });
-  const relay = await openSide('relay', setting.env);
+  const seeded = await seedServer(setting.platform, { bots, channels: 8 });
+  const relay = await startHelper('relay', setting.env);
   const redis = new Redis(setting.config.REDIS_URL);
   const clients: BotClient[] = [];
   const sockets: WebSocket[] = [];
   let onMessage: (content: string) => void = () => undefined;
   let onInteraction: (id: string) => void = () => undefined;
   try {
-    for (const { token } of world.bots)
+    for (const { token } of seeded.bots)
       clients.push(
         connectBot({
           urlOf: () => setting.stack.gatewayUrl(),
@@ -136,27 +136,27 @@ export async function latencyRows(bench: Bench): Promise<Row[]> {
     for (let i = 0; i < bots; i++) sockets.push(new WebSocket(`ws://127.0.0.1:${relay.port}`, { perMessageDeflate: false }));
     await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('open', resolve))));
     const base = setting.stack.apiUrl();
-    const [bot] = world.bots;
+    const [bot] = seeded.bots;
     if (!bot) throw new Error('no bot');
-    const urls = world.channelIds.map((id) => `${base}/api/channels/${id}/messages`);
+    const urls = seeded.channelIds.map((id) => `${base}/api/channels/${id}/messages`);
     const saved = await fetch(`${base}/api/applications/${bot.applicationId}/commands`, {
       method: 'PUT',
       headers: { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` },
       body: JSON.stringify([{ name: 'hello', description: 'Says hello.' }]),
     });
     const [command] = (await saved.json()) as { id: string }[];
-    const hearMessages = (listener: (content: string) => void): void => {
+    const onReceivedMessage = (listener: (content: string) => void): void => {
       onMessage = listener;
     };
-    const hearInteractions = (listener: (id: string) => void): void => {
+    const onReceivedInteraction = (listener: (id: string) => void): void => {
       onInteraction = listener;
     };
-    await ourRound({ ...bench, seconds: 1 }, setting, urls, bot.token, hearMessages);
+    await ourRound({ ...bench, seconds: 1 }, setting, urls, bot.token, onReceivedMessage);
     const [ours, bare, used]: [Latencies[], Latencies[], Latencies[]] = [[], [], []];
     for (let i = 0; i < bench.rounds; i++) {
-      ours.push(await ourRound(bench, setting, urls, bot.token, hearMessages));
+      ours.push(await ourRound(bench, setting, urls, bot.token, onReceivedMessage));
       bare.push(await bareRound(bench, sockets, redis));
-      if (command) used.push(await commandRound(bench, world, base, command.id, hearInteractions));
+      if (command) used.push(await commandRound(bench, seeded, base, command.id, onReceivedInteraction));
     }
     const of = (results: Latencies[], share: keyof Latencies): number[] => results.map((one) => one[share]);
     return [

@@ -1,8 +1,8 @@
 import { plainMessage } from '../../harness/plain-message.ts';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import type { LoadResult } from '../bare/load.ts';
 import { type Row, shareRow } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 
 const total = 200_000;
 const channels = 100;
@@ -10,17 +10,17 @@ const channels = 100;
 /** Lists 50 messages of 200,000 in 100 channels, compared with the bare find with the same filter, sort and limit. */
 export async function listRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
-  const world = await makeWorld(setting.platform, { bots: 20, channels });
-  const load = await openSide('load', {});
+  const seeded = await seedServer(setting.platform, { bots: 20, channels });
+  const load = await startHelper('load', {});
   const { platform } = setting;
   const { messages } = platform.db;
   try {
     for (let at = 0; at < total; at += 5_000) {
       const batch = Array.from({ length: 5_000 }, (_, n) => ({
         _id: platform.ids.next(),
-        channelId: world.channelIds[(at + n) % channels] as string,
-        serverId: world.serverId,
-        authorId: world.bots[n % 20]?.id as string,
+        channelId: seeded.channelIds[(at + n) % channels] as string,
+        serverId: seeded.serverId,
+        authorId: seeded.bots[n % 20]?.id as string,
         content: `message ${at + n} of a usual length, as people write them`,
         ...plainMessage,
         createdAt: new Date(),
@@ -28,14 +28,14 @@ export async function listRows(bench: Bench): Promise<Row[]> {
       await messages.collection.insertMany(batch as never);
     }
     const middle = await messages
-      .find({ channelId: world.channelIds[0] as string }, { _id: 1 })
+      .find({ channelId: seeded.channelIds[0] as string }, { _id: 1 })
       .sort({ _id: 1 })
       .skip(1_000)
       .limit(1)
       .lean();
     const before = middle[0]?._id as string;
-    const urls = world.channelIds.map((id) => `${setting.stack.apiUrl()}/api/channels/${id}/messages?limit=50&before=${before}`);
-    const authorization = `Bot ${world.bots[0]?.token}`;
+    const urls = seeded.channelIds.map((id) => `${setting.stack.apiUrl()}/api/channels/${id}/messages?limit=50&before=${before}`);
+    const authorization = `Bot ${seeded.bots[0]?.token}`;
     const ourRound = (clients: number, seconds: number): Promise<LoadResult> =>
       load.ask({ method: 'GET', urls, authorization, clients, seconds });
     const bareRound = async (clients: number, seconds: number): Promise<number> => {
@@ -43,7 +43,7 @@ export async function listRows(bench: Bench): Promise<Row[]> {
       let found = 0;
       const client = async (): Promise<void> => {
         for (; performance.now() - began < seconds * 1000; found++) {
-          const channelId = world.channelIds[found % channels];
+          const channelId = seeded.channelIds[found % channels];
           await messages.collection
             .find({ channelId, _id: { $lt: before } } as never)
             .sort({ _id: -1 })

@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
 import { figure, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
 const attackers = 400;
 /** How long an attacker waits after a response, in milliseconds: as long as the response requests. */
-const againMs = 2_000;
+const repeatMs = 2_000;
 const fileBytes = 64 * 1024;
 /** How many times slower a victim's request may be during the attack. */
-const mostTimes = 10;
+const maxTimes = 10;
 
 interface Request {
   path: string;
@@ -17,7 +17,7 @@ interface Request {
   body: string | Buffer;
 }
 
-const upload = ({ channelIds, bots }: World): Request => {
+const upload = ({ channelIds, bots }: SeededServer): Request => {
   const head = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="notes.bin"\r\n\r\n';
   return {
     path: `/api/channels/${channelIds[0]}/messages`,
@@ -29,7 +29,7 @@ const upload = ({ channelIds, bots }: World): Request => {
     body: Buffer.concat([Buffer.from(head), Buffer.alloc(fileBytes, 120), Buffer.from('\r\n--xyz--\r\n')]),
   };
 };
-const post = ({ channelIds, bots }: World): Request => ({
+const post = ({ channelIds, bots }: SeededServer): Request => ({
   path: `/api/channels/${channelIds[1]}/messages`,
   headers: { Authorization: `Bot ${bots[1]?.token}`, 'Content-Type': 'application/json', 'X-Forwarded-For': '203.0.113.2' },
   body: JSON.stringify({ content: 'a message of a usual length, as people write them' }),
@@ -52,11 +52,11 @@ const send = (agent: Agent, url: string, { path, headers, body }: Request): Prom
   });
 
 /** The latencies of one client that sends `what` repeatedly for `seconds` seconds, in milliseconds. Counts responses other than 201 in `failed`. */
-async function watch(url: string, what: Request, seconds: number, failed: { count: number }): Promise<number[]> {
+async function measureLatencies(url: string, what: Request, seconds: number, failed: { count: number }): Promise<number[]> {
   const agent = new Agent({ keepAlive: true });
   const latencies: number[] = [];
-  const until = performance.now() + seconds * 1000;
-  while (performance.now() < until) {
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
     const at = performance.now();
     if ((await send(agent, url, what)) !== 201) failed.count++;
     latencies.push(performance.now() - at);
@@ -73,7 +73,7 @@ function attack(url: string): { stop: () => Promise<void> } {
   const one = async (): Promise<void> => {
     while (running) {
       await send(agent, url, login(next++ % 65_536)).catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, againMs));
+      await new Promise((resolve) => setTimeout(resolve, repeatMs));
     }
   };
   const all = Promise.all(Array.from({ length: attackers }, one));
@@ -87,29 +87,29 @@ function attack(url: string): { stop: () => Promise<void> } {
 }
 
 async function round({ stack }: Setting, what: readonly Request[], seconds: number, failed: { count: number }): Promise<number[]> {
-  const latencies = await Promise.all(what.map((one) => watch(stack.apiUrl(), one, seconds, failed)));
+  const latencies = await Promise.all(what.map((one) => measureLatencies(stack.apiUrl(), one, seconds, failed)));
   return latencies.map((one) => percentile(one, 0.99));
 }
 
 /** The time of uploads and posts during 400 logins from 400 addresses, compared with the time without them. */
 export async function loginRows(bench: Bench): Promise<Row[]> {
-  const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 }, { TRUST_PROXY: '1', STORE_PATIENCE: '20' });
-  const figures: [beside: number[], alone: number[]][] = [
+  const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 }, { TRUST_PROXY: '1', STORE_TIMEOUT_FACTOR: '20' });
+  const figures: [during: number[], alone: number[]][] = [
     [[], []],
     [[], []],
   ];
   const failed = { count: 0 };
   try {
-    const world = await makeWorld(setting.platform, { bots: 2, channels: 2 });
-    const what = [upload(world), post(world)];
+    const seeded = await seedServer(setting.platform, { bots: 2, channels: 2 });
+    const what = [upload(seeded), post(seeded)];
     await round(setting, what, 1, failed);
     for (let i = 0; i < bench.rounds; i++) {
       const alone = await round(setting, what, bench.seconds, failed);
       const { stop } = attack(setting.stack.apiUrl());
-      const beside = await round(setting, what, bench.seconds, failed);
+      const during = await round(setting, what, bench.seconds, failed);
       await stop();
       figures.forEach(([one, other], at) => {
-        one.push(beside[at] ?? 0);
+        one.push(during[at] ?? 0);
         other.push(alone[at] ?? 0);
       });
     }
@@ -117,17 +117,17 @@ export async function loginRows(bench: Bench): Promise<Row[]> {
     await setting.close();
     await rm(setting.config.FILES_DIR, { recursive: true, force: true });
   }
-  return figures.map(([beside, alone], at) => {
-    const [ours, limit] = [figure(beside), figure(alone)];
+  return figures.map(([during, alone], at) => {
+    const [ours, limit] = [figure(during), figure(alone)];
     const times = ours.median / limit.median;
     return {
-      name: `${at === 0 ? 'upload of 64 KiB' : 'POST message'} beside 400 log-ins, p99`,
+      name: `${at === 0 ? 'upload of 64 KiB' : 'POST message'} during 400 logins, p99`,
       unit: 'ms',
       ours,
       limit,
       result: `${times.toFixed(1)} ×${failed.count ? `, ${failed.count} failed` : ''}`,
-      aim: `≤ ${mostTimes} ×`,
-      met: times <= mostTimes && failed.count === 0,
+      aim: `≤ ${maxTimes} ×`,
+      met: times <= maxTimes && failed.count === 0,
     };
   });
 }

@@ -2,19 +2,19 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import { multipleRow, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Side } from '../setting.ts';
+import { type Bench, type Helper, openSetting, startHelper } from '../setting.ts';
 
 const sessions = 2_000;
 /** How many clients are connected before the first measurement. */
-const before = 500;
+const warmUpClients = 500;
 /** How long the sockets idle before a measurement, in milliseconds: one or two heartbeats. */
 const idleMs = 8_000;
 const collector = new URL(`../bare/collect${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
 
 /** The memory of a process after a garbage collection, in bytes. */
-async function weigh(dir: string, pid: number): Promise<number> {
+async function measureMemory(dir: string, pid: number): Promise<number> {
   const file = join(dir, String(pid));
   await rm(file, { force: true });
   process.kill(pid, 'SIGUSR2');
@@ -35,15 +35,15 @@ async function costOf(
   connect: (from: number, to: number) => Promise<unknown>,
   close: () => Promise<unknown>,
 ): Promise<number> {
-  await connect(0, before + sessions);
+  await connect(0, warmUpClients + sessions);
   await sleep(idleMs);
   await close();
-  await connect(0, before);
+  await connect(0, warmUpClients);
   await sleep(idleMs);
-  const first = await weigh(dir, pid);
-  await connect(before, before + sessions);
+  const first = await measureMemory(dir, pid);
+  await connect(warmUpClients, warmUpClients + sessions);
   await sleep(idleMs);
-  return ((await weigh(dir, pid)) - first) / sessions / 1024;
+  return ((await measureMemory(dir, pid)) - first) / sessions / 1024;
 }
 
 /** Memory of an idle session of a bot or person: what V8 keeps for each of 2,000 on a gateway, compared with the same number of bare sockets. */
@@ -54,11 +54,20 @@ export async function memoryRow(bench: Bench): Promise<Row[]> {
   try {
     for (let i = 0; i < bench.rounds; i++) {
       const setting = await openSetting(bench, { api: 1, gateway: 2, worker: 0 }, { HEARTBEAT_INTERVAL_MS: '5000', ...collecting });
-      const sides = await Promise.all([openSide('swarm', {}), openSide('swarm', {}), openSide('swarm', {}), openSide('idle', collecting)]);
-      const [bots, people, plain, bare] = sides;
+      const helpers = await Promise.all([
+        startHelper('swarm', {}),
+        startHelper('swarm', {}),
+        startHelper('swarm', {}),
+        startHelper('idle', collecting),
+      ]);
+      const [bots, people, plain, bare] = helpers;
       try {
-        const world = await makeWorld(setting.platform, { bots: before + sessions, people: before + sessions, channels: 1 });
-        const identify = (swarm: Side, node: number, all: readonly { token: string }[]): Promise<number> =>
+        const seeded = await seedServer(setting.platform, {
+          bots: warmUpClients + sessions,
+          people: warmUpClients + sessions,
+          channels: 1,
+        });
+        const identify = (swarm: Helper, node: number, all: readonly { token: string }[]): Promise<number> =>
           costOf(
             dir,
             setting.stack.gateways[node]?.pid() as number,
@@ -68,8 +77,8 @@ export async function memoryRow(bench: Bench): Promise<Row[]> {
           );
         const url = `ws://127.0.0.1:${bare.port}`;
         const round = await Promise.all([
-          identify(bots, 0, world.bots),
-          identify(people, 1, world.people),
+          identify(bots, 0, seeded.bots),
+          identify(people, 1, seeded.people),
           costOf(
             dir,
             bare.child.pid as number,
@@ -78,9 +87,9 @@ export async function memoryRow(bench: Bench): Promise<Row[]> {
           ),
         ]);
         for (const [at, cost] of round.entries()) costs[at]?.push(cost);
-        bench.say(`  memory: bots, people, bare: ${round.map((cost) => cost.toFixed(1)).join(', ')} kB`);
+        bench.log(`  memory: bots, people, bare: ${round.map((cost) => cost.toFixed(1)).join(', ')} kB`);
       } finally {
-        await Promise.all(sides.map((side) => side.close()));
+        await Promise.all(helpers.map((helper) => helper.close()));
         await setting.close();
       }
     }

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../../../apps/local/chromium.ts';
 import { freePort } from '../../../apps/local/probe.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
-import { flags, sessionCookie } from '../../web/browser.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { launchArgs, sessionCookie } from '../../web/browser.ts';
 import { aboveRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 import { paced } from './latency.ts';
@@ -21,14 +21,14 @@ interface Visitor {
   token: string;
 }
 
-/** A page to visit, and how to detect that it is there. */
+/** A page to visit, and how to detect that it has loaded. */
 interface Visit {
   path: string;
   ready: (page: Page) => Promise<void>;
 }
 
-/** A new window with an empty cache, in which the person is logged in. */
-async function freshWindow({ browser, origin, token }: Visitor): Promise<{ context: BrowserContext; page: Page }> {
+/** Opens a window with an empty cache in which the person is logged in. */
+async function openWindow({ browser, origin, token }: Visitor): Promise<{ context: BrowserContext; page: Page }> {
   const context = await browser.newContext({ baseURL: origin, viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
   await context.addCookies([sessionCookie(origin, token)]);
@@ -37,7 +37,7 @@ async function freshWindow({ browser, origin, token }: Visitor): Promise<{ conte
 
 /** Kilobytes of compressed script that a first visit to `path` loads until `ready` resolves. */
 async function scriptBytes(visitor: Visitor, { path, ready }: Visit): Promise<number> {
-  const { context, page } = await freshWindow(visitor);
+  const { context, page } = await openWindow(visitor);
   const cdp = await context.newCDPSession(page);
   await cdp.send('Network.enable');
   const scripts = new Set<string>();
@@ -54,7 +54,7 @@ async function scriptBytes(visitor: Visitor, { path, ready }: Visit): Promise<nu
 
 /** Milliseconds from the request for a page until `ready` resolves, with an empty cache. */
 async function coldLoad(visitor: Visitor, { path, ready }: Visit): Promise<number> {
-  const { context, page } = await freshWindow(visitor);
+  const { context, page } = await openWindow(visitor);
   const began = performance.now();
   await page.goto(path, { waitUntil: 'commit' });
   await ready(page);
@@ -92,7 +92,7 @@ const post = (origin: string, channelId: string, token: string, content: string)
 /** Scrolls up until the whole channel is loaded, and back to its end. */
 async function loadAll(page: Page): Promise<void> {
   const list = page.locator('.message-scroll');
-  const beginning = page.getByText('The history begins here.');
+  const beginning = page.getByText('This is the beginning of this channel.');
   while (!(await beginning.isVisible()))
     await list.evaluate((element: { scrollTop: number }) => {
       element.scrollTop = 0;
@@ -101,22 +101,22 @@ async function loadAll(page: Page): Promise<void> {
 }
 
 /** How many tasks of the page take longer than 50 ms while messages arrive. */
-async function longTasks(bench: Bench, page: Page, words: (n: number) => string, send: (content: string) => void): Promise<number> {
+async function longTasks(bench: Bench, page: Page, contentOf: (n: number) => string, send: (content: string) => void): Promise<number> {
   await page.evaluate('window.tasks = 0');
   const count = perSec * bench.seconds;
-  await paced(count, perSec, (n) => send(words(n)));
+  await paced(count, perSec, (n) => send(contentOf(n)));
   // A locator would search the page in every frame and cause long tasks itself.
-  const shown = `document.querySelector('.message-rows')?.textContent?.includes(${JSON.stringify(words(count - 1))})`;
+  const shown = `document.querySelector('.message-rows')?.textContent?.includes(${JSON.stringify(contentOf(count - 1))})`;
   while (!(await page.evaluate<boolean>(shown))) await setTimeout(500);
   return page.evaluate<number>('window.tasks');
 }
 
-async function measure(bench: Bench, browser: Browser, world: World, origin: string): Promise<Row[]> {
-  const [bot] = world.bots;
-  const [channelId = '', longId = ''] = world.channelIds;
+async function measure(bench: Bench, browser: Browser, seeded: SeededServer, origin: string): Promise<Row[]> {
+  const [bot] = seeded.bots;
+  const [channelId = '', longId = ''] = seeded.channelIds;
   if (!bot) throw new Error('no bot');
   for (let n = 0; n < 60; n++) await post(origin, channelId, bot.token, `message ${n} of the channel that is opened`);
-  const channel = (id: string): string => `/servers/${world.serverId}/${id}`;
+  const channel = (id: string): string => `/servers/${seeded.serverId}/${id}`;
   const usable: Visit = {
     path: channel(channelId),
     ready: async (page) => {
@@ -127,15 +127,15 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
   const portal: Visit = { path: '/developers', ready: (page) => page.getByRole('heading', { name: 'My applications' }).waitFor() };
   const answer = await fetch(`${origin}/api/channels/${channelId}/messages`, { headers: { Authorization: `Bot ${bot.token}` } });
   const bare = await startBarePage(await answer.json());
-  const written: Visit = { path: '/', ready: (page) => page.locator('[data-ready]').waitFor() };
-  const visitor: Visitor = { browser, origin, token: world.ownerToken };
+  const barePage: Visit = { path: '/', ready: (page) => page.locator('[data-ready]').waitFor() };
+  const visitor: Visitor = { browser, origin, token: seeded.ownerToken };
   const [client, developers, cold, coldBare, tasks]: number[][] = [[], [], [], [], []] as number[][];
   const insert = Array.from({ length: loaded }, (_, n) => n);
   for (let at = 0; at < insert.length; at += 50)
     await Promise.all(
       insert.slice(at, at + 50).map((n) => post(origin, longId, bot.token, `old message ${n} with some words to fill its line`)),
     );
-  const { context, page } = await freshWindow(visitor);
+  const { context, page } = await openWindow(visitor);
   try {
     await page.goto(channel(longId));
     await page.getByRole('article').first().waitFor();
@@ -145,7 +145,7 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
       client?.push(await scriptBytes(visitor, usable));
       developers?.push(await scriptBytes(visitor, portal));
       cold?.push(await coldLoad(visitor, usable));
-      coldBare?.push(await coldLoad({ browser, origin: bare.origin, token: '-' }, written));
+      coldBare?.push(await coldLoad({ browser, origin: bare.origin, token: '-' }, barePage));
       tasks?.push(
         await longTasks(
           bench,
@@ -171,7 +171,7 @@ async function measure(bench: Bench, browser: Browser, world: World, origin: str
 export async function pageRows(bench: Bench): Promise<Row[]> {
   const executablePath = findChromium();
   if (!executablePath) {
-    bench.say('no Chromium: left out (install one, or name it by CHROMIUM)');
+    bench.log('pages: skipped, because no Chromium was found. Install one, or set CHROMIUM to its path.');
     return [];
   }
   const [port, gatewayPort] = [await freePort(), await freePort()];
@@ -181,9 +181,9 @@ export async function pageRows(bench: Bench): Promise<Row[]> {
     { api: 1, gateway: 1, worker: 1 },
     { PORT: String(port), GATEWAY_PORT: String(gatewayPort), BASE_URL: origin, GATEWAY_URL: `ws://localhost:${gatewayPort}/gateway` },
   );
-  const browser = await chromium.launch({ executablePath, args: flags });
+  const browser = await chromium.launch({ executablePath, args: launchArgs });
   try {
-    return await measure(bench, browser, await makeWorld(setting.platform, { bots: 1, channels: 2 }), origin);
+    return await measure(bench, browser, await seedServer(setting.platform, { bots: 1, channels: 2 }), origin);
   } finally {
     await browser.close();
     await setting.close();

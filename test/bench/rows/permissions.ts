@@ -1,4 +1,4 @@
-import { type MemberRules, type Overwrite, permissionsOf, type ServerRules } from '../../../lib/base/permissions.ts';
+import { computePermissions, type MemberRules, type Overwrite, type ServerRules } from '../../../lib/base/permissions.ts';
 import { type Row, shareRow } from '../report.ts';
 import type { Bench } from '../setting.ts';
 
@@ -13,7 +13,7 @@ const id = (at: number): string => `12345678901${String(10_000_000 + at * 7919)}
 /**
  * A member with ten of a hundred roles, and a channel with twenty overwrites: for everyone, for five of the member's roles, for other roles, for the member.
  */
-function scene(): { server: ServerRules; member: MemberRules; channel: Overwrite[] } {
+function fixture(): { server: ServerRules; member: MemberRules; channel: Overwrite[] } {
   const server = {
     _id: id(0),
     ownerId: id(9_999),
@@ -31,30 +31,30 @@ function scene(): { server: ServerRules; member: MemberRules; channel: Overwrite
 }
 
 /**
- * Permission checks/s of `permissionsOf`, compared with a bare loop of the same bit operations on the roles and overwrites that apply, looked up beforehand.
+ * Permission checks/s of `computePermissions`, compared with a bare loop of the same bit operations on the roles and overwrites that apply, looked up beforehand.
  */
 export async function permissionRows(bench: Bench): Promise<Row[]> {
-  const { server, member, channel } = scene();
+  const { server, member, channel } = fixture();
   const mine = new Set(member.roles);
   const own = server.roles.filter((role, at) => at === 0 || mine.has(role.id)).map((role) => role.permissions);
-  const there = new Set(server.roles.map((role) => role.id));
-  const first = channel.filter((one) => one.id === server._id);
-  const middle = channel.filter((one) => one.id !== server._id && mine.has(one.id) && there.has(one.id));
-  const last = channel.filter((one) => one.id === member.userId);
+  const existing = new Set(server.roles.map((role) => role.id));
+  const everyoneOverwrites = channel.filter((one) => one.id === server._id);
+  const roleOverwrites = channel.filter((one) => one.id !== server._id && mine.has(one.id) && existing.has(one.id));
+  const memberOverwrites = channel.filter((one) => one.id === member.userId);
   const bare = (): number => {
     let bits = 0;
     for (const permissions of own) bits |= permissions;
-    for (const { allow, deny } of first) bits = (bits & ~deny) | allow;
+    for (const { allow, deny } of everyoneOverwrites) bits = (bits & ~deny) | allow;
     let [allowed, denied] = [0, 0];
-    for (const { allow, deny } of middle) {
+    for (const { allow, deny } of roleOverwrites) {
       allowed |= allow;
       denied |= deny;
     }
     bits = (bits & ~denied) | allowed;
-    for (const { allow, deny } of last) bits = (bits & ~deny) | allow;
+    for (const { allow, deny } of memberOverwrites) bits = (bits & ~deny) | allow;
     return bits & 1 ? bits : 0;
   };
-  const ourOne = (): number => permissionsOf(server, member, channel);
+  const ourOne = (): number => computePermissions(server, member, channel);
   if (ourOne() !== bare()) throw new Error(`${ourOne()} is not ${bare()}`);
   const round = (check: () => number): number => {
     let sum = 0;

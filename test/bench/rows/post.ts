@@ -1,21 +1,21 @@
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import type { LoadResult } from '../bare/load.ts';
 import { figure, type Row, shareRow } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 
 /** POST message at 1 and 32 clients with a worker and 20 bots running, compared with the bare stack: one insert and one PUBLISH. */
 export async function postRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
-  const world = await makeWorld(setting.platform, { bots: 20, channels: 8 });
-  const [bare, load, swarm] = await Promise.all([openSide('post', setting.env), openSide('load', {}), openSide('swarm', {})]);
+  const seeded = await seedServer(setting.platform, { bots: 20, channels: 8 });
+  const [bare, load, swarm] = await Promise.all([startHelper('post', setting.env), startHelper('load', {}), startHelper('swarm', {})]);
   const rows: Row[] = [];
   try {
-    await swarm.ask({ kind: 'connect', urls: [setting.stack.gatewayUrl()], tokens: world.bots.map((bot) => bot.token) });
+    await swarm.ask({ kind: 'connect', urls: [setting.stack.gatewayUrl()], tokens: seeded.bots.map((bot) => bot.token) });
     const urls = (base: string, clients: number): string[] =>
-      world.channelIds.slice(0, clients).map((id) => `${base}/api/channels/${id}/messages`);
+      seeded.channelIds.slice(0, clients).map((id) => `${base}/api/channels/${id}/messages`);
     const bodies = {
       method: 'POST',
-      authorization: `Bot ${world.bots[0]?.token}`,
+      authorization: `Bot ${seeded.bots[0]?.token}`,
       body: JSON.stringify({ content: 'a message of a usual length, as people write them' }),
     };
     const round = (base: string, clients: number, seconds: number): Promise<LoadResult> =>

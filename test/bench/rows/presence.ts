@@ -1,13 +1,13 @@
 import { WebSocket } from 'ws';
-import { fillServer, giveTokens, makeWorld } from '../../harness/world.ts';
+import { fillServer, giveTokens, seedServer } from '../../harness/seed.ts';
 import { figure, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const online = 5_000;
 const watchers = 50;
 const changes = 4;
 /** How long to wait for unexpected frames after a change has arrived, in milliseconds. */
-const settleMs = 500;
+const extraWaitMs = 500;
 
 interface Watcher {
   /** How many frames about the watched account arrived. */
@@ -45,10 +45,10 @@ async function setStatus(setting: Setting, token: string, status: string): Promi
 /** How many frames one presence change causes in a server with 5,000 members online, of whom 50 watch the account. */
 export async function presenceRow(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 }, { HEARTBEAT_INTERVAL_MS: '300000' });
-  const swarm = await openSide('swarm', {});
+  const swarm = await startHelper('swarm', {});
   const watching: Watcher[] = [];
   try {
-    const { serverId } = await makeWorld(setting.platform, { bots: 0, channels: 1 });
+    const { serverId } = await seedServer(setting.platform, { bots: 0, channels: 1 });
     const people = await fillServer(setting.platform, serverId, online);
     const [subject = '', ...tokens] = await giveTokens(setting.platform, people);
     const url = setting.stack.gatewayUrl();
@@ -68,7 +68,7 @@ export async function presenceRow(bench: Bench): Promise<Row[]> {
       });
       await setStatus(setting, subject, i % 2 === 0 ? 'idle' : 'online');
       await all;
-      await new Promise((resolve) => setTimeout(resolve, settleMs));
+      await new Promise((resolve) => setTimeout(resolve, extraWaitMs));
       counted.push(frames + (await swarm.ask<number>({ kind: 'seen' })));
     }
     const ours = figure(counted);

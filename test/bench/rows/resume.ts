@@ -2,13 +2,13 @@ import { WebSocket } from 'ws';
 import { createLog } from '../../../lib/base/log.ts';
 import { openGatewayPlatform, openWorkerPlatform } from '../../../lib/store/platform.ts';
 import { serverPlace } from '../../../lib/store/redis/log/keys.ts';
-import { makeServers, makeWorld, type World } from '../../harness/world.ts';
+import { makeServers, type SeededServer, seedServer } from '../../harness/seed.ts';
 import { multipleRow, type Row } from '../report.ts';
 import { type Bench, openSetting } from '../setting.ts';
 
 const missed = 1_000;
 
-type BenchBot = World['bots'][number];
+type BenchBot = SeededServer['bots'][number];
 type Where = (typeof nodes)[keyof typeof nodes];
 
 interface Frame {
@@ -54,7 +54,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
   const silent = createLog('bench', 'silent');
   const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
-  const log = await gateway.listen('bench', ignore);
+  const log = await gateway.openLogReader('bench', ignore);
   /** The time of one resume of a bot in new servers, and the time of only reading their logs. */
   const round = async (bot: BenchBot, other: BenchBot, { node, servesOthers }: Where): Promise<[ours: number, limit: number]> => {
     const members = [bot, other].map(({ id }) => ({ id, bot: true }));
@@ -62,7 +62,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
       setting.platform,
       Array.from({ length: places }, () => members),
     );
-    const stays = servesOthers ? await connect(setting.stack.gatewayUrl(node), { op: 2, d: { token: other.token } }, 'READY') : null;
+    const otherSession = servesOthers ? await connect(setting.stack.gatewayUrl(node), { op: 2, d: { token: other.token } }, 'READY') : null;
     const { socket, d } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
     const post = async (n: number): Promise<void> => {
       const { serverId, channelId } = servers[n % places] as { serverId: string; channelId: string };
@@ -78,16 +78,16 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
     });
     for (let n = 0; n < places; n++) await post(n);
     const s = await received;
-    const gone = new Promise((resolve) => socket.once('close', resolve));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.terminate();
-    await gone;
+    await closed;
     for (let n = 0; n < missed; n++) await post(n);
     const first = { op: 6, d: { token: bot.token, sessionId: String(d.sessionId), seq: s } };
     const resumed = await connect(setting.stack.gatewayUrl(node), first, 'RESUMED');
     resumed.socket.terminate();
-    stays?.socket.terminate();
+    otherSession?.socket.terminate();
     const began = performance.now();
-    const found = await log.read(
+    const found = await log.readLogs(
       0,
       servers.map(({ serverId }) => ({ place: serverPlace(serverId), after: Number(s) })),
     );
@@ -98,13 +98,13 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
     return [resumed.ms, alone];
   };
   try {
-    const { bots } = await makeWorld(setting.platform, { bots: 6 * (bench.rounds + 1), channels: 1 });
-    const take = (): BenchBot => bots.shift() as BenchBot;
+    const { bots } = await seedServer(setting.platform, { bots: 6 * (bench.rounds + 1), channels: 1 });
+    const nextBot = (): BenchBot => bots.shift() as BenchBot;
     const rows: Row[] = [];
     for (const [name, where] of Object.entries(nodes)) {
       const [ours, limit]: [number[], number[]] = [[], []];
       for (let i = 0; i < bench.rounds + 1; i++) {
-        const [mine, alone] = await round(take(), take(), where);
+        const [mine, alone] = await round(nextBot(), nextBot(), where);
         if (i === 0) continue; // the first round warms up
         ours.push(mine);
         limit.push(alone);

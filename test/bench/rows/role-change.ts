@@ -1,22 +1,22 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import { newToken } from '../../../lib/domain/accounts/credentials.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
 import { aboveRow, figure, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const bots = 250;
 const people = 250;
 const changes = 10;
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** Adds 250 people to the world's server by direct writes. Returns their session tokens. */
-async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World): Promise<string[]> {
+/** Adds 250 people to the server by direct writes. Returns their session tokens. */
+async function addPeople({ platform: { db, ids } }: Setting, { serverId }: SeededServer): Promise<string[]> {
   const createdAt = new Date();
   const made = Array.from({ length: people }, () => ({ id: ids.next(), tokenId: ids.next() })).map((one) => ({
     ...one,
     ...newToken(one.tokenId),
   }));
-  const face = {
+  const fields = {
     displayName: 'person',
     avatarUrl: null,
     tag: null,
@@ -26,7 +26,7 @@ async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World
     customStatus: null,
   };
   await db.accounts.collection.insertMany(
-    made.map(({ id }) => ({ _id: id, kind: 'person', username: `person_${id}`, ...face, createdAt })) as never,
+    made.map(({ id }) => ({ _id: id, kind: 'person', username: `person_${id}`, ...fields, createdAt })) as never,
   );
   await db.tokens.collection.insertMany(
     made.map(({ id, tokenId, hash }) => ({ _id: tokenId, accountId: id, kind: 'session', hash, createdAt, expiresAt: null })) as never,
@@ -37,8 +37,8 @@ async function addPeople({ platform: { db, ids } }: Setting, { serverId }: World
   return made.map(({ token }) => token);
 }
 
-/** Gives every member of the world's server except its owner one role, and lets `@everyone` view only the second channel. Returns the role's id. */
-async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, ownerId, channelIds }: World): Promise<string> {
+/** Gives every member of the server except its owner one role, and lets `@everyone` view only the second channel. Returns the role's id. */
+async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, ownerId, channelIds }: SeededServer): Promise<string> {
   const id = ids.next();
   const role = { color: null, hoist: false, permissions: 0, botId: null };
   const roles = [
@@ -53,8 +53,8 @@ async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, 
 }
 
 /** Waits until no message of a channel has pending events. */
-async function delivered({ platform: { db } }: Setting, channelId: string): Promise<void> {
-  while (await db.messages.collection.findOne({ channelId, obAt: { $exists: true } }))
+async function waitForRelay({ platform: { db } }: Setting, channelId: string): Promise<void> {
+  while (await db.messages.collection.findOne({ channelId, outboxAt: { $exists: true } }))
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
@@ -65,29 +65,33 @@ async function delivered({ platform: { db } }: Setting, channelId: string): Prom
  */
 export async function roleChangeRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 });
-  const [hearers, plain, relay] = await Promise.all([openSide('hearers', {}), openSide('swarm', {}), openSide('relay', setting.env)]);
+  const [receivers, plain, relay] = await Promise.all([
+    startHelper('receivers', {}),
+    startHelper('swarm', {}),
+    startHelper('relay', setting.env),
+  ]);
   try {
-    const world = await makeWorld(setting.platform, { bots, channels: 2 });
-    const tokens = [...world.bots.map((bot) => bot.token), ...(await addPeople(setting, world))];
-    const roleId = await hideFirstChannel(setting, world);
-    const [hidden, open] = world.channelIds as [string, string];
-    await hearers.ask({ kind: 'connect', url: setting.stack.gatewayUrl(), tokens });
+    const seeded = await seedServer(setting.platform, { bots, channels: 2 });
+    const tokens = [...seeded.bots.map((bot) => bot.token), ...(await addPeople(setting, seeded))];
+    const roleId = await hideFirstChannel(setting, seeded);
+    const [hidden, open] = seeded.channelIds as [string, string];
+    await receivers.ask({ kind: 'connect', url: setting.stack.gatewayUrl(), tokens });
     await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: tokens.length });
     const send = async (method: string, path: string, body: unknown): Promise<void> => {
-      const headers = { Authorization: `Bearer ${world.ownerToken}`, 'Content-Type': 'application/json' };
+      const headers = { Authorization: `Bearer ${seeded.ownerToken}`, 'Content-Type': 'application/json' };
       const answer = await fetch(`${setting.stack.apiUrl()}${path}`, { method, headers, body: JSON.stringify(body) });
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
       await answer.arrayBuffer();
     };
-    const show = (permissions: number): Promise<void> => send('PATCH', `/api/servers/${world.serverId}/roles/${roleId}`, { permissions });
-    let marks = 0;
+    const show = (permissions: number): Promise<void> => send('PATCH', `/api/servers/${seeded.serverId}/roles/${roleId}`, { permissions });
+    let lastMark = 0;
     const post = async (channelId: string): Promise<string> => {
-      const mark = `#mark ${++marks}#`;
+      const mark = `#mark ${++lastMark}#`;
       await send('POST', `/api/channels/${channelId}/messages`, { content: mark });
       return mark;
     };
-    const everybodyHeard = async (mark: string): Promise<number> =>
-      (await hearers.ask<{ at: number }>({ kind: 'expect', mark, sessions: tokens.length })).at;
+    const waitForAll = async (mark: string): Promise<number> =>
+      (await receivers.ask<{ at: number }>({ kind: 'expect', mark, sessions: tokens.length })).at;
     const bareRound = async (): Promise<number> => {
       await plain.ask({ kind: 'expect', events: tokens.length });
       const began = now();
@@ -99,14 +103,14 @@ export async function roleChangeRows(bench: Bench): Promise<Row[]> {
     for (let i = 0; i < bench.rounds * changes + 1; i++) {
       await show(permissionBits['View Channel']);
       const shownAt = now();
-      const shown = (await everybodyHeard(await post(hidden))) - shownAt;
+      const shown = (await waitForAll(await post(hidden))) - shownAt;
       const postedAt = now();
-      const same = (await everybodyHeard(await post(hidden))) - postedAt;
+      const same = (await waitForAll(await post(hidden))) - postedAt;
       await show(0);
-      const late = await post(hidden);
-      await delivered(setting, hidden);
-      await everybodyHeard(await post(open)); // a session receives in order, so everything sent earlier has arrived
-      const { sessions } = await hearers.ask<{ sessions: number }>({ kind: 'heard', mark: late });
+      const lateMark = await post(hidden);
+      await waitForRelay(setting, hidden);
+      await waitForAll(await post(open)); // a session receives in order, so everything sent earlier has arrived
+      const { sessions } = await receivers.ask<{ sessions: number }>({ kind: 'received', mark: lateMark });
       const one = await bareRound();
       if (i === 0) continue; // the first round warms up
       gained.push(shown);
@@ -114,24 +118,24 @@ export async function roleChangeRows(bench: Bench): Promise<Row[]> {
       leaked.push(sessions);
       bare.push(one);
     }
-    bench.say(`  a message to ${tokens.length} sessions without a change: ${figure(unchanged).median.toFixed(1)} ms`);
+    bench.log(`  a message to ${tokens.length} sessions without a change: ${figure(unchanged).median.toFixed(1)} ms`);
     const name = `a role change reaches ${tokens.length} sessions`;
-    const still = figure(leaked);
+    const leakedSessions = figure(leaked);
     return [
-      aboveRow(`${name}: the last hears the channel`, 'ms', gained, bare, 250),
-      aboveRow(`${name}: a message without it`, 'ms', unchanged, bare, 250),
+      aboveRow(`${name}: until the last receives the channel`, 'ms', gained, bare, 250),
+      aboveRow(`${name}: a message without a change`, 'ms', unchanged, bare, 250),
       {
-        name: `${name}: still hear what they lost`,
+        name: `${name}: sessions that still receive the channel`,
         unit: 'sessions',
-        ours: still,
+        ours: leakedSessions,
         limit: null,
         result: '',
         aim: '0',
-        met: still.spread[1] === 0,
+        met: leakedSessions.spread[1] === 0,
       },
     ];
   } finally {
-    await Promise.all([hearers.close(), plain.close(), relay.close()]);
+    await Promise.all([receivers.close(), plain.close(), relay.close()]);
     await setting.close();
   }
 }

@@ -1,27 +1,27 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { RoleDoc } from '../../../lib/store/mongo/models/server.ts';
-import { fillServer, makeWorld, type World } from '../../harness/world.ts';
+import { fillServer, type SeededServer, seedServer } from '../../harness/seed.ts';
 import { readRow } from '../reads.ts';
 import type { Row } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const channels = 200;
 const roles = 100;
 const members = 10_000;
 
-/** Adds 100 roles to the world's server, gives its bot ten of them, and gives each channel overwrites for some. */
-async function furnish({ platform: { db, ids } }: Setting, world: World): Promise<void> {
+/** Adds 100 roles to the server, gives its bot ten of them, and gives each channel overwrites for some. */
+async function addRolesAndOverwrites({ platform: { db, ids } }: Setting, seeded: SeededServer): Promise<void> {
   const more = Array.from(
     { length: roles },
     (_, at): RoleDoc => ({ id: ids.next(), name: `role ${at}`, color: null, hoist: false, permissions: 1 << (at % 12), botId: null }),
   );
-  await db.servers.collection.updateOne({ _id: world.serverId as never }, { $push: { roles: { $each: more } } } as never);
+  await db.servers.collection.updateOne({ _id: seeded.serverId as never }, { $push: { roles: { $each: more } } } as never);
   const roleIds = more.map((role) => role.id);
-  const bot = world.bots[0]?.id as string;
-  await db.members.collection.updateOne({ _id: `${world.serverId}:${bot}` as never }, { $set: { roles: roleIds.slice(0, 10) } });
+  const bot = seeded.bots[0]?.id as string;
+  await db.members.collection.updateOne({ _id: `${seeded.serverId}:${bot}` as never }, { $set: { roles: roleIds.slice(0, 10) } });
   const overwrites = (at: number): object[] =>
     [0, 7, 13].map((step) => ({ id: roleIds[(at + step) % roles], allow: permissionBits['Send Messages'], deny: 0 }));
-  for (const [at, _id] of world.channelIds.entries())
+  for (const [at, _id] of seeded.channelIds.entries())
     await db.channels.collection.updateOne({ _id: _id as never }, { $set: { overwrites: overwrites(at) } });
 }
 
@@ -31,15 +31,15 @@ async function furnish({ platform: { db, ids } }: Setting, world: World): Promis
  */
 export async function serverRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
-  const load = await openSide('load', {});
+  const load = await startHelper('load', {});
   const { db } = setting.platform;
   try {
-    const world = await makeWorld(setting.platform, { bots: 1, channels });
-    await furnish(setting, world);
-    const { serverId } = world;
+    const seeded = await seedServer(setting.platform, { bots: 1, channels });
+    await addRolesAndOverwrites(setting, seeded);
+    const { serverId } = seeded;
     const base = `${setting.stack.apiUrl()}/api/servers/${serverId}`;
-    const authorization = `Bot ${world.bots[0]?.token}`;
-    const memberId = `${serverId}:${world.bots[0]?.id}`;
+    const authorization = `Bot ${seeded.bots[0]?.token}`;
+    const memberId = `${serverId}:${seeded.bots[0]?.id}`;
     const fullServer = async (): Promise<string> =>
       JSON.stringify(
         await Promise.all([

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
-import { makeWorld } from '../../harness/world.ts';
+import { seedServer } from '../../harness/seed.ts';
 import { aboveRow, type Row } from '../report.ts';
-import { type Bench, openSetting, openSide } from '../setting.ts';
+import { type Bench, openSetting, startHelper } from '../setting.ts';
 
 const uploads = 10;
 const filesEach = 10;
@@ -33,7 +33,7 @@ async function send(url: string, authorization: string): Promise<void> {
 }
 
 /** The maximum growth of a process while `act` runs, in MB. */
-async function growth(pid: number, act: () => Promise<unknown>): Promise<number> {
+async function measureGrowth(pid: number, act: () => Promise<unknown>): Promise<number> {
   const before = await residentMb(pid);
   let peak = before;
   let running = true;
@@ -54,19 +54,19 @@ export async function uploadRow(bench: Bench): Promise<Row[]> {
   const [ours, limit]: [number[], number[]] = [[], []];
   for (let i = 0; i < Math.min(3, bench.rounds); i++) {
     const setting = await openSetting(bench, { api: 1, gateway: 0, worker: 0 });
-    const bare = await openSide('count', {});
+    const bare = await startHelper('count', {});
     try {
-      const world = await makeWorld(setting.platform, { bots: uploads, channels: 1 });
-      const url = `${setting.stack.apiUrl()}/api/channels/${world.channelIds[0]}/messages`;
-      const authorization = world.bots.map((bot) => `Bot ${bot.token}`);
-      const atOnce = (to: string): Promise<unknown> => Promise.all(authorization.map((one) => send(to, one)));
-      ours.push(await growth(setting.stack.apis[0]?.pid() as number, () => atOnce(url)));
-      limit.push(await growth(bare.child.pid as number, () => atOnce(`http://127.0.0.1:${bare.port}/`)));
+      const seeded = await seedServer(setting.platform, { bots: uploads, channels: 1 });
+      const url = `${setting.stack.apiUrl()}/api/channels/${seeded.channelIds[0]}/messages`;
+      const authorization = seeded.bots.map((bot) => `Bot ${bot.token}`);
+      const uploadAll = (to: string): Promise<unknown> => Promise.all(authorization.map((one) => send(to, one)));
+      ours.push(await measureGrowth(setting.stack.apis[0]?.pid() as number, () => uploadAll(url)));
+      limit.push(await measureGrowth(bare.child.pid as number, () => uploadAll(`http://127.0.0.1:${bare.port}/`)));
     } finally {
       await bare.close();
       await setting.close();
       await rm(setting.config.FILES_DIR, { recursive: true, force: true });
     }
   }
-  return [aboveRow('growth of an api under ten uploads of 10 × 10 MB at once', 'MB', ours, limit, 64)];
+  return [aboveRow('growth of an api during ten parallel uploads of 10 × 10 MB', 'MB', ours, limit, 64)];
 }

@@ -8,7 +8,7 @@ import { trusted } from '../../../lib/store/mongo/database.ts';
 import type { FileDoc } from '../../../lib/store/mongo/models/file.ts';
 import type { WebpAsk } from '../bare/webp.ts';
 import { type Row, shareRow } from '../report.ts';
-import { type Bench, openSetting, openSide, type Setting } from '../setting.ts';
+import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const watchMs = 25;
 
@@ -39,7 +39,7 @@ async function upload({ platform }: Setting, image: Buffer, count: number): Prom
   }));
   await db.files.collection.insertMany(files as never[]);
   for (const { original } of files) {
-    const path = await blobs.tempPath();
+    const path = await blobs.newTempPath();
     await writeFile(path, image);
     await blobs.put(original as string, path);
   }
@@ -66,7 +66,7 @@ async function convert(setting: Setting, image: Buffer, count: number): Promise<
 export async function webpRows(bench: Bench): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parlance-bench-webp-'));
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 1 }, { FILES_DIR: join(folder, 'files') });
-  const bare = await openSide('webp', {});
+  const bare = await startHelper('webp', {});
   const rows: Row[] = [];
   try {
     for (const [what, image] of [

@@ -7,6 +7,7 @@ import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '..
 import { startWorker } from '../../workers/start.ts';
 import { startTestApi, type TestApi } from './api.ts';
 import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
+import { make } from './use.ts';
 
 /** A gateway node in this process. */
 export interface TestNode {
@@ -30,7 +31,7 @@ export async function startNode(config: Config): Promise<TestNode> {
 }
 
 /** All roles in one process: the API, a worker and a gateway node on one fresh database. */
-export interface Whole extends TestApi {
+export interface TestParlance extends TestApi {
   worker: WorkerPlatform;
   /** The gateway's node, for tests that interfere with it. */
   node: GatewayNode;
@@ -39,7 +40,7 @@ export interface Whole extends TestApi {
 }
 
 /** Starts all roles with `overrides`. */
-export async function startWhole(overrides: Record<string, string> = {}): Promise<Whole> {
+export async function startParlance(overrides: Record<string, string> = {}): Promise<TestParlance> {
   const api = await startTestApi(overrides);
   const { config } = api.platform;
   const worker = await openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL));
@@ -60,24 +61,29 @@ export async function startWhole(overrides: Record<string, string> = {}): Promis
 }
 
 /** A connected session that stores the events it receives and can wait for one. */
-export interface Ear {
+export interface EventRecorder {
   client: BotClient;
-  heard: Dispatch[];
+  received: Dispatch[];
   /** The first event, already received or still to come, for which `wanted` returns true. */
-  hears(wanted: (event: Dispatch) => boolean): Promise<Dispatch>;
+  waitFor(wanted: (event: Dispatch) => boolean): Promise<Dispatch>;
 }
 
 /** Connects a bot or a person and waits until it is ready. `resumes`: it reconnects whenever its socket closes. */
-export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, events?: string[], resumes = false): Promise<Ear> {
-  const heard: Dispatch[] = [];
+export async function recordEvents(
+  parlance: Pick<TestParlance, 'gatewayUrl'>,
+  token: string,
+  events?: string[],
+  resumes = false,
+): Promise<EventRecorder> {
+  const received: Dispatch[] = [];
   const waiting = new Set<{ wanted: (event: Dispatch) => boolean; found: (event: Dispatch) => void }>();
   const client = connectBot({
-    urlOf: () => whole.gatewayUrl,
+    urlOf: () => parlance.gatewayUrl,
     token,
     ...(events ? { events } : {}),
     reconnects: resumes,
     onEvent: (event) => {
-      heard.push(event);
+      received.push(event);
       for (const one of waiting)
         if (one.wanted(event)) {
           waiting.delete(one);
@@ -88,21 +94,33 @@ export async function listenAs(whole: Pick<Whole, 'gatewayUrl'>, token: string, 
   await client.ready;
   return {
     client,
-    heard,
-    hears: (wanted) => {
-      const known = heard.find(wanted);
+    received,
+    waitFor: (wanted) => {
+      const known = received.find(wanted);
       if (known) return Promise.resolve(known);
       return new Promise((found) => waiting.add({ wanted, found }));
     },
   };
 }
 
+/** `recordEvents` before the tests of a `describe`, or with `each` before every test. The session ends with its gateway node. */
+export const useRecorder = (
+  node: Pick<TestParlance, 'gatewayUrl'>,
+  account: { token: string },
+  events?: string[],
+  { each = false } = {},
+): EventRecorder => make(() => recordEvents(node, account.token, events), { each });
+
+/** Waits until each of these sessions has received an event for which `wanted` returns true. */
+export const waitForAll = (recorders: readonly EventRecorder[], wanted: (event: Dispatch) => boolean): Promise<Dispatch[]> =>
+  Promise.all(recorders.map((recorder) => recorder.waitFor(wanted)));
+
 /**
  * Resolves when a session of `accountId` has received everything that was appended to `place` before. It works even for a bot that subscribed to no event,
  * because the mark is a MESSAGE_CREATE without a channel.
  */
-export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, ear: Ear): Promise<void> {
+export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, recorder: EventRecorder): Promise<void> {
   const id = worker.ids.next();
   await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id }), onlyAccount: accountId }]);
-  await ear.hears(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
+  await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
 }

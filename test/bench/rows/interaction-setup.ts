@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBot, type Dispatch } from '../../harness/bot-client.ts';
 import { makeCertificate } from '../../harness/certificate.ts';
-import { makeWorld, type World } from '../../harness/world.ts';
-import { type Bench, openSetting, openSide, type Setting, type Side } from '../setting.ts';
+import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { type Bench, type Helper, openSetting, type Setting, startHelper } from '../setting.ts';
 
-/** When the person saw which event of each interaction, by interaction id. */
+/** When the person received which event of each interaction, by interaction id. */
 export interface Screen {
   answered: Map<string, number>;
   expired: Map<string, number>;
@@ -15,12 +15,12 @@ export interface Screen {
   lastAt: number;
 }
 
-/** The product with applications that have endpoints, a person who watches, and the bare process. The applications are used in turn. */
-export interface Scene {
+/** The product with applications that have endpoints, a connected person, and the bare process. The applications are used in turn. */
+export interface InteractionSetup {
   setting: Setting;
-  world: World;
-  endpoints: Side;
-  bare: Side;
+  seeded: SeededServer;
+  endpoints: Helper;
+  bare: Helper;
   /** The origin of the endpoints, such as `https://127.0.0.1:8443`, and the path of each application's endpoint. */
   origin: string;
   paths: readonly string[];
@@ -34,9 +34,9 @@ export interface Scene {
 export const now = (): number => performance.timeOrigin + performance.now();
 
 /** Sets each application's endpoint and command; returns the URLs that use the commands, each in a separate channel. */
-async function makeCommands({ platform, stack }: Setting, world: World, urlOf: (at: number) => string): Promise<string[]> {
+async function makeCommands({ platform, stack }: Setting, seeded: SeededServer, urlOf: (at: number) => string): Promise<string[]> {
   const routes: string[] = [];
-  for (const [at, bot] of world.bots.entries()) {
+  for (const [at, bot] of seeded.bots.entries()) {
     await platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: urlOf(at) } });
     const saved = await fetch(`${stack.apiUrl()}/api/applications/${bot.applicationId}/commands`, {
       method: 'PUT',
@@ -45,13 +45,13 @@ async function makeCommands({ platform, stack }: Setting, world: World, urlOf: (
     });
     if (!saved.ok) throw new Error(`commands answered ${saved.status}: ${await saved.text()}`);
     const [command] = (await saved.json()) as { id: string }[];
-    routes.push(`${stack.apiUrl()}/api/channels/${world.channelIds[at]}/commands/${command?.id}/invoke`);
+    routes.push(`${stack.apiUrl()}/api/channels/${seeded.channelIds[at]}/commands/${command?.id}/invoke`);
   }
   return routes;
 }
 
-/** Records what the person sees of interactions; the content of an endpoint's message is the interaction's id. */
-function look(screen: Screen, { t, d }: Dispatch): void {
+/** Records the events of interactions that the person receives. The content of an endpoint's message is the interaction's id. */
+function recordEvent(screen: Screen, { t, d }: Dispatch): void {
   const at = now();
   if (t === 'MESSAGE_CREATE') screen.messages.set(String(d.content), at);
   else if (t === 'INTERACTION_UPDATE' && d.state === 'answered') screen.answered.set(String(d.id), at);
@@ -61,25 +61,29 @@ function look(screen: Screen, { t, d }: Dispatch): void {
 }
 
 /** Starts one process of each role, `applications` applications with an endpoint each, and a person with a gateway session. */
-export async function openScene(bench: Bench, applications: number): Promise<Scene> {
-  const { key, cert } = makeCertificate(['127.0.0.1']);
+export async function openInteractionSetup(bench: Bench, applications: number): Promise<InteractionSetup> {
+  const { key, cert } = await makeCertificate(['127.0.0.1']);
   const folder = await mkdtemp(join(tmpdir(), 'parlance-bench-ca-'));
   const authority = join(folder, 'ca.pem');
   await writeFile(authority, cert);
-  const endpoints = await openSide('endpoints', { TLS_KEY: key, TLS_CERT: cert });
+  const endpoints = await startHelper('endpoints', { TLS_KEY: key, TLS_CERT: cert });
   const host = `127.0.0.1:${endpoints.port}`;
   const origin = `https://${host}`;
   const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 }, { NODE_EXTRA_CA_CERTS: authority, OUTBOUND_ALLOW: host });
-  const bare = await openSide('interactions', { ...setting.env, TLS_CERT: cert });
+  const bare = await startHelper('interactions', { ...setting.env, TLS_CERT: cert });
   const screen: Screen = { answered: new Map(), expired: new Map(), messages: new Map(), lastAt: 0 };
-  const world = await makeWorld(setting.platform, { bots: applications, channels: applications });
-  const paths = world.bots.map((_, at) => `/${at}`);
-  const invokes = await makeCommands(setting, world, (at) => origin + paths[at]);
-  const person = connectBot({ urlOf: () => setting.stack.gatewayUrl(), token: world.ownerToken, onEvent: (event) => look(screen, event) });
+  const seeded = await seedServer(setting.platform, { bots: applications, channels: applications });
+  const paths = seeded.bots.map((_, at) => `/${at}`);
+  const invokes = await makeCommands(setting, seeded, (at) => origin + paths[at]);
+  const person = connectBot({
+    urlOf: () => setting.stack.gatewayUrl(),
+    token: seeded.ownerToken,
+    onEvent: (event) => recordEvent(screen, event),
+  });
   await person.ready;
   return {
     setting,
-    world,
+    seeded,
     endpoints,
     bare,
     origin,

@@ -1,29 +1,45 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { relay } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
-import { interactionTokenOf } from '../../lib/store/seal.ts';
+import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { entriesOf, subscribe } from './log.ts';
-import { makeWorld, type World } from './world.ts';
+import type { Caller } from './requests.ts';
+import { ownerOf, type SeededServer, seedServer } from './seed.ts';
 
 /** A received event: its name and payload. */
-export interface Heard {
+export interface ReceivedEvent {
   name: string;
   data: Record<string, unknown>;
 }
 
-/** An API, a worker platform without running queues, and a world with one connected bot with the command `hello`. Jobs run only when a test runs them. */
-export interface Scene {
+/** The stored fields of a new interaction, except its ids, times, command and outbox. */
+export const newInteraction = {
+  userRoles: [],
+  options: [],
+  state: 'created' as const,
+  openedAt: null,
+  ephemeral: false,
+  messageId: null,
+  endpoint: false,
+  deliveredAt: null,
+};
+
+/** An API, a worker platform without running queues, and a seeded server with one connected bot that has the command `hello`. Jobs run only when a test runs them. */
+export interface InteractionFixture {
   api: TestApi;
   worker: WorkerPlatform;
   gateway: GatewayPlatform;
-  world: World;
-  bot: World['bots'][number];
+  seeded: SeededServer;
+  bot: SeededServer['bots'][number];
+  /** The owner of the seeded server, who uses the commands. */
+  person: Caller;
   /** Authorization values. */
   asPerson: string;
   asBot: string;
@@ -31,7 +47,7 @@ export interface Scene {
   /** The ids of the bot's commands by name. */
   commands: Record<string, string>;
   /** The events in the person's account place so far. */
-  personal: Heard[];
+  personal: ReceivedEvent[];
   /** Replaces the bot's commands. */
   register(commands: CommandInput[]): Promise<void>;
   /**
@@ -44,16 +60,18 @@ export interface Scene {
   stored(id: string): Promise<InteractionDoc>;
   messages(): Promise<MessageDoc[]>;
   /** Sets a time of the interaction to `ms` milliseconds ago. */
-  age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'obAt' | 'deliveredAt'): Promise<void>;
+  age(id: string, ms: number, field?: 'createdAt' | 'openedAt' | 'outboxAt' | 'deliveredAt'): Promise<void>;
   /** Everything stored that jobs change, as text to compare. */
   snapshot(): Promise<string>;
+  /** Runs `act` and expects that it changes nothing of the snapshot. */
+  expectNoChange(act: () => Promise<unknown>): Promise<void>;
   /**
    * Relays the pending events of an interaction, and returns what the person received about it: its states, and ephemeral answers as `hidden: …`. Discards all
    * other received events.
    */
-  told(id: string): Promise<string[]>;
+  relayedStates(id: string): Promise<string[]>;
   /** The events for the bot's session in the bot's account place. */
-  botEvents(): Promise<Heard[]>;
+  botEvents(): Promise<ReceivedEvent[]>;
   /** Opens a new session of the bot. */
   connect(): Promise<void>;
   /** Disconnects the session like a lost socket: it can be resumed. */
@@ -61,19 +79,19 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-/** Starts a scene on a fresh database. */
-export async function startScene(overrides: Record<string, string> = {}): Promise<Scene> {
+/** Starts the fixture on an empty database. */
+export async function startInteractionFixture(overrides: Record<string, string> = {}): Promise<InteractionFixture> {
   const api = await startTestApi(overrides);
   const { config, db } = api.platform;
   const log = createLog('test', config.LOG_LEVEL);
   const worker = await openWorkerPlatform(config, log);
   const gateway = await openGatewayPlatform(config, log);
-  const world = await makeWorld(api.platform, { bots: 2, channels: 2 });
-  const [bot] = world.bots;
-  const [channelId] = world.channelIds;
-  if (!bot || !channelId) throw new Error('an empty world');
-  const [person, own] = [accountPlace(world.ownerId), accountPlace(bot.id)];
-  const personal: Heard[] = [];
+  const seeded = await seedServer(api.platform, { bots: 2, channels: 2 });
+  const [bot] = seeded.bots;
+  const [channelId] = seeded.channelIds;
+  if (!bot || !channelId) throw new Error('the seeded server is empty');
+  const [person, own] = [accountPlace(seeded.ownerId), accountPlace(bot.id)];
+  const personal: ReceivedEvent[] = [];
   const personalLog = await subscribe(gateway, [person], ({ name, data }) => void personal.push({ name, data }));
   const node = 'test-node';
   const botEvents: readonly string[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];
@@ -82,14 +100,15 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
   /** The last number in the log when the bot's session was opened. */
   let opened = 0;
   const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
-  const tokenOf = (id: string): string => interactionTokenOf(config.APP_KEY, id);
-  const scene: Scene = {
+  const tokenOf = (id: string): string => deriveInteractionToken(config.APP_KEY, id);
+  const fixture: InteractionFixture = {
     api,
     worker,
     gateway,
-    world,
+    seeded,
     bot,
-    asPerson: `Bearer ${world.ownerToken}`,
+    person: ownerOf(seeded),
+    asPerson: `Bearer ${seeded.ownerToken}`,
     asBot: `Bot ${bot.token}`,
     channelId,
     commands: {},
@@ -97,16 +116,16 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
     tokenOf,
     async register(commands) {
       const path = `/api/applications/${bot.applicationId}/commands`;
-      const { status, body } = await api.call<{ id: string; name: string }[]>('PUT', path, { as: scene.asBot, body: commands });
+      const { status, body } = await api.call<{ id: string; name: string }[]>('PUT', path, { as: fixture.asBot, body: commands });
       if (status !== 200) throw new Error(JSON.stringify(body));
-      scene.commands = Object.fromEntries(body.map((one) => [one.name, one.id]));
+      fixture.commands = Object.fromEntries(body.map((one) => [one.name, one.id]));
     },
     async use({ command = 'hello', body = {} } = {}) {
-      const path = `/api/channels/${channelId}/commands/${scene.commands[command]}/invoke`;
-      const answer = await api.call('POST', path, { as: scene.asPerson, body });
+      const path = `/api/channels/${channelId}/commands/${fixture.commands[command]}/invoke`;
+      const answer = await api.call('POST', path, { as: fixture.asPerson, body });
       if (answer.status !== 202) throw new Error(JSON.stringify(answer.body));
       const id = String(answer.body.id);
-      await scene.age(id, -60_000);
+      await fixture.age(id, -60_000);
       return id;
     },
     send: (route, id, body, headers = {}) => api.call('POST', `/api/interactions/${id}/${tokenOf(id)}/${route}`, { body, headers }),
@@ -119,11 +138,11 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
     async age(id, ms, field = 'createdAt') {
       await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
     },
-    async told(id) {
-      await relay(worker, 'interaction', id);
+    async relayedStates(id) {
+      await relayEvents(worker, 'interaction', id);
       const mark = worker.ids.next();
       await worker.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
-      await until(() => personal.some(({ data }) => data.id === mark), 'what was said before');
+      await waitUntil(() => personal.some(({ data }) => data.id === mark), 'earlier events');
       return personal.splice(0).flatMap(({ name, data }) => {
         if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
         return name === 'MESSAGE_CREATE' && data.ephemeral === true ? [`hidden: ${String(data.content)}`] : [];
@@ -134,7 +153,12 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
         db.interactions.find().sort({ _id: 1 }).lean(),
         db.messages.find().sort({ _id: 1 }).lean(),
       ]);
-      return JSON.stringify({ interactions, messages, bot: await scene.botEvents() });
+      return JSON.stringify({ interactions, messages, bot: await fixture.botEvents() });
+    },
+    async expectNoChange(act) {
+      const before = await fixture.snapshot();
+      await act();
+      expect(await fixture.snapshot()).to.equal(before);
     },
     async botEvents() {
       const isForSession = (sid: string | undefined): boolean => sid === undefined || sid === session.id;
@@ -145,26 +169,26 @@ export async function startScene(overrides: Record<string, string> = {}): Promis
     async connect() {
       await gateway.sessions.renewLease(node);
       session.id = `session-${++sessions}`;
-      opened = (await gateway.lastNumber(own)) ?? 0;
+      opened = (await gateway.readLastNumber(own)) ?? 0;
       await gateway.sessions.open({ ...session, node, events: botEvents });
     },
-    disconnect: () => gateway.sessions.leave(session, 'wait'),
+    disconnect: () => gateway.sessions.release(session, 'suspend'),
     async close() {
       clearInterval(beat);
       await personalLog.close();
       await Promise.all([gateway.close(), worker.close(), api.close()]);
     },
   };
-  await scene.register([{ name: 'hello', description: 'Says hello' }]);
-  await scene.connect();
-  return scene;
+  await fixture.register([{ name: 'hello', description: 'Says hello' }]);
+  await fixture.connect();
+  return fixture;
 }
 
 /** Waits until `probe` returns true; throws after 120 s, which only limits a hang. For changes that another process or Redis makes at its own pace. */
-export async function until(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
+export async function waitUntil(probe: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const began = performance.now();
   while (!(await probe())) {
-    if (performance.now() - began > 120_000) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() - began > 120_000) throw new Error(`not reached in 120 s: ${what}`);
     await pause(10);
   }
 }

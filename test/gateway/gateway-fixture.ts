@@ -1,3 +1,4 @@
+// Tests of the gateway: connections, delivery, resume, presence and access, also through faults and under load.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Gateway, startGateway } from '../../apps/gateway/node.ts';
 import type { Config } from '../../config/index.ts';
@@ -7,14 +8,15 @@ import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import type { Append } from '../../lib/store/redis/log/append.ts';
+import type { NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { testConfig } from '../harness/stores.ts';
+import { make, use } from '../harness/use.ts';
 import { Client } from './client.ts';
 
 /** An account made for a test, with its token. */
-export interface Someone {
+export interface TestAccount {
   id: string;
   token: string;
 }
@@ -25,7 +27,7 @@ export interface TestNode extends Gateway {
 }
 
 /** Gateway nodes on one database and Redis prefix, and a worker that appends their events. */
-export class World {
+export class GatewayFixture {
   readonly config: Config;
   readonly worker: WorkerPlatform;
   readonly nodes: TestNode[] = [];
@@ -52,34 +54,34 @@ export class World {
   }
 
   /** Opens a new session of an account. */
-  async begin(who: Someone, node = 0): Promise<{ client: Client; id: string; s: string }> {
+  async openSession(who: TestAccount, node = 0): Promise<{ client: Client; id: string; s: string }> {
     const client = this.connect(node);
     const { d, s } = await client.identify(who.token);
     return { client, id: d.sessionId, s: String(s) };
   }
 
   /** Makes a bot or person who is a member of these servers. */
-  async someone(kind: 'bot' | 'person', ...serverIds: string[]): Promise<Someone> {
+  async makeAccount(kind: 'bot' | 'person', ...serverIds: string[]): Promise<TestAccount> {
     const { ids, db } = this.worker;
     const id = ids.next();
     await db.accounts.collection.insertOne({
       _id: id,
       kind,
       username: `u${id}`,
-      displayName: 'Someone',
+      displayName: 'TestAccount',
       avatarUrl: null,
       tag: null,
       applicationId: kind === 'bot' ? ids.next() : null,
       status: 'online',
       createdAt: new Date(),
     } as never);
-    const { token } = await this.anotherToken(id, kind);
+    const { token } = await this.makeToken(id, kind);
     for (const serverId of serverIds) await this.join(serverId, id, kind === 'bot');
     return { id, token };
   }
 
-  /** Makes another token of an account; returns it with its id. */
-  async anotherToken(accountId: string, kind: 'bot' | 'person' = 'person'): Promise<{ token: string; _id: string }> {
+  /** Makes a token of an account; returns it with its id. */
+  async makeToken(accountId: string, kind: 'bot' | 'person' = 'person'): Promise<{ token: string; _id: string }> {
     const _id = this.worker.ids.next();
     const { token, hash } = newToken(_id);
     const expiresAt = kind === 'bot' ? null : new Date(Date.now() + 3_600_000);
@@ -94,8 +96,8 @@ export class World {
     return { token, _id };
   }
 
-  /** A server whose members may view its channels. */
-  async server(): Promise<string> {
+  /** Makes a server whose members may view its channels. */
+  async makeServer(): Promise<string> {
     const id = this.worker.ids.next();
     const everyone = { id, name: '@everyone', color: null, hoist: false, permissions: 1, botId: null };
     await this.worker.db.servers.collection.insertOne({
@@ -108,7 +110,7 @@ export class World {
     return id;
   }
 
-  async channel(serverId: string, overwrites: Overwrite[] = []): Promise<string> {
+  async makeChannel(serverId: string, overwrites: Overwrite[] = []): Promise<string> {
     const id = this.worker.ids.next();
     await this.changing(serverId, [], () =>
       this.worker.db.channels.collection.insertOne({ _id: id, serverId, kind: 'text', name: 'c', parentId: null, overwrites } as never),
@@ -118,38 +120,38 @@ export class World {
 
   /** Changes access data as the API does: raises versions before and after, and notifies the nodes. */
   changing<T>(serverId: string | null, accounts: string[], write: () => Promise<T>, credentials = false): Promise<T> {
-    return this.worker.versions.changing({ servers: serverId ? [serverId] : [], accounts, credentials }, write);
+    return this.worker.accessVersions.runChange({ servers: serverId ? [serverId] : [], accounts, credentials }, write);
   }
 
   /** Makes an account a member without its event; the returned function appends the event. */
-  async joinUntold(serverId: string, userId: string, bot: boolean): Promise<() => Promise<void>> {
+  async joinWithoutEvent(serverId: string, userId: string, bot: boolean): Promise<() => Promise<void>> {
     const _id = `${serverId}:${userId}`;
-    const from = (await this.worker.lastNumber(serverPlace(serverId))) ?? 0;
+    const from = (await this.worker.readLastNumber(serverPlace(serverId))) ?? 0;
     const id = this.worker.ids.next();
-    const ob = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
-    await this.worker.versions.changing({ members: [[serverId, userId]] }, () =>
-      this.worker.db.members.create({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), ob }),
+    const outbox = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
+    await this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
+      this.worker.db.members.create({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), outbox }),
     );
     return async () => {
-      await this.tell(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });
-      await this.worker.db.members.updateOne({ _id }, { $unset: { ob: 1 } });
+      await this.appendForAccount(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });
+      await this.worker.db.members.updateOne({ _id }, { $unset: { outbox: 1 } });
     };
   }
 
   /** Makes an account a member, and appends the event for the account. */
   async join(serverId: string, userId: string, bot: boolean): Promise<void> {
-    await (await this.joinUntold(serverId, userId, bot))();
+    await (await this.joinWithoutEvent(serverId, userId, bot))();
   }
 
-  /** Ends a membership. The account receives nothing more of the server from then on; `tellGone` appends the event for it. */
+  /** Ends a membership. The account receives nothing more of the server from then on; `appendServerDelete` appends the event for it. */
   leave(serverId: string, userId: string): Promise<unknown> {
-    return this.worker.versions.changing({ members: [[serverId, userId]] }, () =>
+    return this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
       this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }),
     );
   }
 
-  tellGone(serverId: string, userId: string): Promise<unknown> {
-    return this.tell(userId, 'SERVER_DELETE', { id: serverId });
+  appendServerDelete(serverId: string, userId: string): Promise<unknown> {
+    return this.appendForAccount(userId, 'SERVER_DELETE', { id: serverId });
   }
 
   overwrite(serverId: string, channelId: string, overwrites: Overwrite[]): Promise<unknown> {
@@ -165,7 +167,7 @@ export class World {
     id = this.worker.ids.next(),
   ): Promise<Appended[]> {
     return this.worker.append(serverPlace(serverId), [
-      { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId: channelId },
+      { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId },
     ]);
   }
 
@@ -186,29 +188,30 @@ export class World {
   }
 
   /** Runs `work` while no node receives what is published in the server, as if it were lost. */
-  unheard<T>(serverId: string, work: () => Promise<T>): Promise<T> {
-    return this.missing([serverPlace(serverId)], work);
+  withoutDelivery<T>(serverId: string, work: () => Promise<T>): Promise<T> {
+    return this.withoutDeliveryIn([serverPlace(serverId)], work);
   }
 
   /** Runs `work` while no node receives what is published in these places, as if it were lost. */
-  async missing<T>(places: readonly string[], work: () => Promise<T>): Promise<T> {
-    for (const { node } of this.nodes) for (const place of places) node.log.unsubscribe(place);
+  async withoutDeliveryIn<T>(places: readonly string[], work: () => Promise<T>): Promise<T> {
+    for (const { node } of this.nodes) for (const place of places) node.eventLog.unsubscribe(place);
     try {
       return await work();
     } finally {
-      for (const { node } of this.nodes) for (const place of places) await node.log.subscribe(node.log.partitionOf(place), [place]);
+      for (const { node } of this.nodes)
+        for (const place of places) await node.eventLog.subscribe(node.eventLog.partitionOf(place), [place]);
     }
   }
 
   /** Appends an event for one account. */
-  tell(userId: string, name: EventName, data: object, options: Partial<Append> = {}): Promise<unknown> {
+  appendForAccount(userId: string, name: EventName, data: object, options: Partial<NewEntry> = {}): Promise<unknown> {
     return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), ...options }]);
   }
 
   /** Sends an interaction to a bot's newest session, as the worker does; false if the bot is offline. */
   async interact(botId: string, data: object): Promise<boolean> {
-    const sid = await this.worker.newestSession(botId);
-    if (sid !== null) await this.tell(botId, 'INTERACTION_CREATE', data, { onlySession: sid });
+    const sid = await this.worker.findNewestSession(botId);
+    if (sid !== null) await this.appendForAccount(botId, 'INTERACTION_CREATE', data, { onlySession: sid });
     return sid !== null;
   }
 
@@ -222,12 +225,23 @@ export class World {
   }
 }
 
-/** A world with `count` nodes. */
-export async function startWorld(count = 1, overrides: Record<string, string> = {}): Promise<World> {
+/** Starts a fixture with `count` nodes. */
+export async function startGatewayFixture(count = 1, overrides: Record<string, string> = {}): Promise<GatewayFixture> {
   const config = testConfig(overrides);
-  const world = new World(config, await openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL)));
-  for (let i = 0; i < count; i++) await world.addNode();
-  return world;
+  const fixture = new GatewayFixture(config, await openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL)));
+  for (let i = 0; i < count; i++) await fixture.addNode();
+  return fixture;
+}
+
+/**
+ * `startGatewayFixture` before the tests of a `describe`, with a server, its text channel and a bot in it, which with `each` are made for every test. Returns
+ * them at once, as `use` does.
+ */
+export function useGateway(count = 1, { each = false, overrides = {} } = {}) {
+  const fixture = use(() => startGatewayFixture(count, overrides));
+  const makePlace = (server: string) => fixture.makeChannel(server).then((channel) => ({ server, channel }));
+  const place = make(() => fixture.makeServer().then(makePlace), { each });
+  return { fixture, place, bot: make(() => fixture.makeAccount('bot', place.server), { each }) };
 }
 
 /** The contents of the events, in order. */

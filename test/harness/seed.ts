@@ -1,10 +1,12 @@
-import { folded } from '../../lib/base/text.ts';
+import { foldCase } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import type { Platform } from '../../lib/store/platform.ts';
-import { newSecret, seal } from '../../lib/store/seal.ts';
+import { createSecret, seal } from '../../lib/store/seal.ts';
+import type { Bot } from './factories.ts';
+import type { Caller } from './requests.ts';
 
 /** A server with people, bots and text channels, made by direct writes: for benches and fault runs that need many of them. */
-export interface World {
+export interface SeededServer {
   serverId: string;
   ownerId: string;
   /** The owner's session token. */
@@ -12,6 +14,21 @@ export interface World {
   channelIds: string[];
   bots: { id: string; applicationId: string; token: string }[];
   people: { id: string; token: string }[];
+}
+
+/** The owner as a user of the API. */
+export const ownerOf = ({ ownerId: id, ownerToken: token }: SeededServer): Caller => ({
+  id,
+  username: `person_${id}`,
+  token,
+  as: `Bearer ${token}`,
+});
+
+/** A bot as a user of the API, without its signing secret. */
+export function botOf({ bots }: SeededServer, at = 0): Bot {
+  const bot = bots[at];
+  if (!bot) throw new Error(`the server has no bot ${at}`);
+  return { ...bot, username: `bot_${bot.id}`, as: `Bot ${bot.token}`, signingSecret: '' };
 }
 
 const accountOf = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
@@ -48,7 +65,8 @@ const serverOf = (_id: string, ownerId: string, channels: number, memberCount: n
   createdAt: new Date(),
 });
 
-const channelOf = (_id: string, serverId: string, position: number) => ({
+/** A text channel's document. */
+export const channelOf = (_id: string, serverId: string, position: number) => ({
   _id,
   serverId,
   kind: 'text' as const,
@@ -74,7 +92,7 @@ const memberOf = (serverId: string, userId: string, bot: boolean) => ({
 });
 
 /** Makes a world with this many bots, people and channels. Everyone may view and post in every channel. */
-export async function makeWorld(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<World> {
+export async function seedServer(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<SeededServer> {
   const { db, ids } = platform;
   const id = (): string => ids.next();
   const serverId = id();
@@ -101,7 +119,7 @@ export async function makeWorld(platform: Platform, counts: { bots: number; chan
       public: true,
       inDirectory: false,
       interactionsEndpointUrl: null,
-      signingSecret: seal(platform.config.APP_KEY, newSecret()),
+      signingSecret: seal(platform.config.APP_KEY, createSecret()),
       slot: bot.slot,
       createdAt: new Date(),
     })),
@@ -145,12 +163,28 @@ export async function fillServer({ db, ids }: Platform, serverId: string, count:
         bot: false,
         roles: [],
         joinedAt: createdAt,
-        search: { username, displayName: folded(displayName) },
+        search: { username, displayName: foldCase(displayName) },
       })) as never,
     );
   }
   await db.servers.collection.updateOne({ _id: serverId as never }, { $inc: { memberCount: count } });
   return userIds;
+}
+
+/** Adds `count` roles to a server by a direct write. Their ids are `0`, `1` and so on. */
+export async function fillRoles({ db }: Platform, serverId: string, count: number): Promise<void> {
+  const role = { color: null, hoist: false, permissions: 0, botId: null };
+  const roles = Array.from({ length: count }, (_, at) => ({ id: String(at), name: `r${at}`, ...role }));
+  await db.servers.updateOne({ _id: serverId }, { $push: { roles: { $each: roles } }, $inc: { rolesVersion: 1 } });
+}
+
+/** Makes a person a member of `count` servers that do not exist, in the first free slots of their list of servers. */
+export async function fillMemberships({ db }: Platform, userId: string, count: number): Promise<void> {
+  const taken = (await db.members.find({ userId }).lean()).map(({ slot }) => slot);
+  const free = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => !taken.includes(slot));
+  await db.members.insertMany(
+    free.slice(0, count).map((slot) => ({ ...memberOf(String(10n ** 18n + BigInt(slot)), userId, false), slot })),
+  );
 }
 
 /** Gives each of these people a session token by direct writes; returns the tokens in the same order. */

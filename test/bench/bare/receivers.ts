@@ -4,24 +4,24 @@ import { WebSocket } from 'ws';
 type Ask =
   | { kind: 'connect'; url: string; tokens: string[] }
   | { kind: 'expect'; mark: string; sessions: number }
-  | { kind: 'heard'; mark: string };
+  | { kind: 'received'; mark: string };
 
 // Sockets of sessions that look for a mark in the messages they receive: a content that begins and ends with #.
-const heard = new Map<string, { sessions: number; lastAt: number }>();
+const received = new Map<string, { sessions: number; lastAt: number }>();
 let wanted: { mark: string; sessions: number } | null = null;
 
-function tell(): void {
-  const found = wanted && heard.get(wanted.mark);
+function reportIfComplete(): void {
+  const found = wanted && received.get(wanted.mark);
   if (!wanted || !found || found.sessions < wanted.sessions) return;
   wanted = null;
   process.send?.({ at: found.lastAt });
 }
 
-function hear(text: string): void {
+function receive(text: string): void {
   const mark = text.includes('"t":"MESSAGE_CREATE"') ? /"content":"(#[^"#]+#)"/.exec(text)?.[1] : undefined;
   if (!mark) return;
-  heard.set(mark, { sessions: (heard.get(mark)?.sessions ?? 0) + 1, lastAt: performance.timeOrigin + performance.now() });
-  tell();
+  received.set(mark, { sessions: (received.get(mark)?.sessions ?? 0) + 1, lastAt: performance.timeOrigin + performance.now() });
+  reportIfComplete();
 }
 
 function connect(url: string, token: string): Promise<void> {
@@ -34,7 +34,7 @@ function connect(url: string, token: string): Promise<void> {
         socket.send(JSON.stringify({ op: 2, d: { token } }));
         setInterval(() => socket.send('{"op":1,"d":null}'), 20_000).unref();
       } else if (text.includes('"t":"READY"')) resolve();
-      else hear(text);
+      else receive(text);
     });
   });
 }
@@ -46,10 +46,10 @@ async function connectAll(url: string, tokens: readonly string[]): Promise<void>
 
 process.on('message', (ask: Ask) => {
   if (ask.kind === 'connect') void connectAll(ask.url, ask.tokens);
-  else if (ask.kind === 'heard') process.send?.(heard.get(ask.mark) ?? { sessions: 0, lastAt: 0 });
+  else if (ask.kind === 'received') process.send?.(received.get(ask.mark) ?? { sessions: 0, lastAt: 0 });
   else {
     wanted = ask;
-    tell();
+    reportIfComplete();
   }
 });
 process.send?.('ready');

@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Runs code that a page shows, as a person would who pasted it. */
-export interface ShownCode {
-  /** Saves `code` as `file`, runs it by Node.js with no more than `env`, and waits until it says `ready`. Rejects when it ends before. */
+/** Runs code samples of a page, as a person who copies them would. */
+export interface CodeRunner {
+  /** Saves `code` as `file`, runs it with Node.js and only `env`, and waits until it prints `ready`. Rejects when it exits before. */
   run: (file: string, code: string, env: Record<string, string>, ready: string) => Promise<void>;
-  /** Ends what runs, so that its port is free again. */
+  /** Stops the running code, so that its port is free again. */
   stop: () => Promise<void>;
 }
 
-/** A folder for the code that the tests of the calling file run, with our packages in reach; what still runs at a test's end is ended. */
-export function useShownCode(): ShownCode {
+/** Creates a folder with access to the installed packages for the tests of the calling file. Code that still runs when a test ends is stopped. */
+export function useCodeRunner(): CodeRunner {
   const running: ChildProcess[] = [];
   let folder = '';
   before(() => {
@@ -41,15 +41,15 @@ export function useShownCode(): ShownCode {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       running.push(child);
-      let said = '';
+      let output = '';
       await new Promise<void>((done, failed) => {
-        const hear = (piece: Buffer): void => {
-          said += String(piece);
-          if (said.includes(ready)) done();
+        const onOutput = (piece: Buffer): void => {
+          output += String(piece);
+          if (output.includes(ready)) done();
         };
-        child.stdout.on('data', hear);
-        child.stderr.on('data', hear);
-        child.once('exit', () => failed(new Error(`${file} ended: ${said}`)));
+        child.stdout.on('data', onOutput);
+        child.stderr.on('data', onOutput);
+        child.once('exit', () => failed(new Error(`${file} ended: ${output}`)));
       });
     },
   };

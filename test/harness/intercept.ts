@@ -1,0 +1,61 @@
+import type { EnqueuePlatform } from '../../lib/store/platform.ts';
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+interface Query {
+  exec: () => Promise<unknown>;
+}
+
+/** Replaces the next call of `target[name]` with `act`, which can make the call with `real`. Use it to act just before or after one database call. */
+export function interceptNext(target: object, name: string, act: (real: () => Promise<unknown>) => Promise<unknown>): void {
+  const held = target as Record<string, Method>;
+  const real = held[name] as Method;
+  held[name] = (...args) => {
+    held[name] = real;
+    return act(() => Reflect.apply<unknown, unknown[], Promise<unknown>>(real, target, args));
+  };
+}
+
+/** Stops the next call of one of these methods just before it is made. Resolves when a call is stopped, with the function that lets it continue. */
+export const holdNext = (targets: readonly object[], names: readonly string[]): Promise<() => void> =>
+  new Promise((reached) => {
+    let isHeld = false;
+    const hold = async (real: () => Promise<unknown>): Promise<unknown> => {
+      if (!isHeld) {
+        isHeld = true;
+        await new Promise<void>((go) => reached(go));
+      }
+      return real();
+    };
+    for (const target of targets) for (const name of names) interceptNext(target, name, hold);
+  });
+
+/**
+ * Runs `act` just before the next query made by `model[method]` is sent to the database. This makes another request's effect arrive at the worst moment, every
+ * time. For races that parallel requests rarely trigger.
+ */
+export function beforeNextQuery<K extends string>(
+  model: Record<K, (...args: never[]) => unknown>,
+  method: K,
+  act: () => Promise<unknown>,
+): void {
+  const real = model[method];
+  model[method] = function once(this: unknown, ...args: never[]): unknown {
+    model[method] = real;
+    const query = Reflect.apply(real, this, args) as Query;
+    const exec = query.exec.bind(query);
+    query.exec = async () => {
+      await act();
+      return exec();
+    };
+    return query;
+  };
+}
+
+/**
+ * Lets calls that manage a server run without waiting for each other, as they do without Redis. For tests that make one call within another, in which only the
+ * conditions of the writes decide.
+ */
+export function ignoreManagingWrites({ managingWrites }: Pick<EnqueuePlatform, 'managingWrites'>): void {
+  managingWrites.begin = () => Promise.resolve(() => Promise.resolve());
+}

@@ -1,3 +1,0 @@
-import { describeLives } from './state-lives.ts';
-
-describeLives(0);
