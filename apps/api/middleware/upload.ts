@@ -125,7 +125,9 @@ export function discardBody(request: IncomingMessage, ms: number = discardTimeou
 const createParser = (request: IncomingMessage): Dicer => {
   const { boundary } = parseContentType(request.headers['content-type'] ?? '').parameters;
   if (!boundary) return refuseInvalid('the Content-Type of a multipart body names no boundary');
-  return new Dicer({ boundary, maxHeaderPairs: 32 });
+  // The types of the package omit `maxHeaderSize`.
+  const config = { boundary, maxHeaderPairs: 32, maxHeaderSize: 16 * 1024 };
+  return new Dicer(config);
 };
 
 /** The headers of a part, with the bytes of their values as Latin-1. */
@@ -134,8 +136,9 @@ type PartHeaders = Partial<Record<string, string[]>>;
 /** What a part says of itself: its name, its file name, and its media type. Refuses a part that is not form data. */
 function describePart(headers: PartHeaders): { name: string | undefined; filename: string | undefined; type: string } {
   const valueOf = (name: string): string => Buffer.from(headers[name]?.[0] ?? '', 'latin1').toString('utf8');
-  const { type, parameters } = parseDisposition(valueOf('content-disposition'), { multipart: true });
-  if (type !== 'form-data') refuseInvalid('a part has no Content-Disposition with form-data');
+  const disposition = valueOf('content-disposition');
+  const { type, parameters } = parseDisposition(disposition, { multipart: true });
+  if (type !== 'form-data' || /[\r\n]/.test(disposition)) refuseInvalid('a part has no valid Content-Disposition with form-data');
   return { name: parameters.name, filename: parameters.filename, type: parseContentType(valueOf('content-type') || 'text/plain').type };
 }
 

@@ -28,7 +28,7 @@ const noSlot = new Error('no free slot');
 interface PreviewState {
   pages: LRUCache<string, Promise<Embed | null>>;
   /** Limits the fetches from one host at the same time. */
-  hosts: LRUCache<string, PQueue>;
+  hosts: Map<string, PQueue>;
   slots: FairQueue;
 }
 const stateByOutbound = new WeakMap<Outbound, PreviewState>();
@@ -36,7 +36,7 @@ const stateByOutbound = new WeakMap<Outbound, PreviewState>();
 function getState(outbound: Outbound): PreviewState {
   const state = stateByOutbound.get(outbound) ?? {
     pages: new LRUCache({ max: 500, ttl: cacheMs }),
-    hosts: new LRUCache({ max: 1_000 }),
+    hosts: new Map(),
     slots: createFairQueue({ maxRunning: limits.previewsAtOnce, maxWaitingPerKey: 0, maxWaiting: 0, reservesSlots: true }, () => {
       throw noSlot;
     }),
@@ -78,8 +78,12 @@ async function getPreview(platform: WorkerPlatform, link: string): Promise<Embed
   if (cached) return cached;
   const deadlineMs = performance.now() + limits.previewMs;
   const { host } = new URL(link);
-  const queue = hosts.get(host) ?? new PQueue({ concurrency: fetchesPerHost });
-  hosts.set(host, queue);
+  let queue = hosts.get(host);
+  if (!queue) {
+    queue = new PQueue({ concurrency: fetchesPerHost });
+    queue.once('idle', () => hosts.delete(host));
+    hosts.set(host, queue);
+  }
   const fetching = queue.add(() => fetchPreview(platform, link, deadlineMs - performance.now())).catch(() => null);
   pages.set(link, fetching);
   const preview = await fetching;

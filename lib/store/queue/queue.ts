@@ -47,6 +47,9 @@ export interface RunState {
 /** The handlers of all kinds of jobs; a missing one is a compile error. `runState` is passed by a worker that stays with the key. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>, runState?: RunState) => Promise<JobResult> };
 
+/** The options of a kind of jobs. */
+export const getJobDefinition = (name: JobName): JobDefinition => jobs[name];
+
 const keyOf = (entry: JobDefinition, data: unknown): string => (entry.key as (data: unknown) => string)(data);
 /** Each queue has its own hash tag, so that a cluster spreads the queues over its nodes. */
 const toPrefix = (config: Config, name: string): string => `{${config.REDIS_PREFIX}-queue-${name}}`;
@@ -81,7 +84,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
   );
   return {
     async enqueue(name, data, priority) {
-      const entry = jobs[name] as unknown as JobDefinition;
+      const entry = getJobDefinition(name);
       const key = keyOf(entry, data);
       await queuesByName.get(entry.queue)?.add(name, data, {
         attempts: entry.attempts,
@@ -95,7 +98,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
       });
     },
     async isQueued(name, data) {
-      const entry = jobs[name] as unknown as JobDefinition;
+      const entry = getJobDefinition(name);
       return (await queuesByName.get(entry.queue)?.getJob(keyOf(entry, data))) !== undefined;
     },
     countWaiting: async (name) => (await queuesByName.get(name)?.getJobCountByTypes('wait', 'prioritized')) ?? 0,

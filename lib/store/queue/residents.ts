@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
-import { type JobData, type JobDefinition, type JobName, jobs } from '../../contract/jobs.ts';
+import type { JobData, JobName } from '../../contract/jobs.ts';
 import type { Keys } from '../redis/log/keys.ts';
 import { type ConnectNode, createSubscriber } from '../redis/log/subscriber.ts';
 import { publishCommand, type RedisClient } from '../redis/redis.ts';
-import type { JobResult, RunState, StayWithKey } from './queue.ts';
-
-const getJobEntry = (name: JobName): JobDefinition => jobs[name];
+import { getJobDefinition, type JobResult, type RunState, type StayWithKey } from './queue.ts';
 
 /** The Pub/Sub channel that wakes the worker that stays with a job's key. It is in the partition of the id at the end of the key. */
 export function getWakeChannel<N extends JobName>(keys: Keys, name: N, data: JobData<N>): string {
-  const key = getJobEntry(name).key(data as never);
+  const key = getJobDefinition(name).key(data as never);
   return `${keys.partitionPrefix(keys.partitionOf(key.slice(key.lastIndexOf('-') + 1)))}wake:${name}:${key}`;
 }
 
@@ -27,7 +25,7 @@ export type WakeResident = <N extends JobName>(name: N, data: JobData<N>) => Pro
 export const createWakeResident =
   (redis: RedisClient, keys: Keys): WakeResident =>
   async (name, data) =>
-    getJobEntry(name).residentIdleMs !== undefined &&
+    getJobDefinition(name).residentIdleMs !== undefined &&
     Number(await redis[publishCommand(redis)](getWakeChannel(keys, name, data), JSON.stringify({ data }))) > 0;
 
 /** The job keys that a worker stays with. It runs their work on each wake, without a job each time. */
@@ -102,7 +100,7 @@ export function createResidents(
   });
 
   const runResident = async (channel: string, resident: Resident, name: JobName, data: object): Promise<void> => {
-    const { residentIdleMs = 0 } = getJobEntry(name);
+    const { residentIdleMs = 0 } = getJobDefinition(name);
     const partition = keys.partitionOfChannel(channel);
     try {
       await subscriber.subscribe(partition, [channel]);
@@ -134,7 +132,7 @@ export function createResidents(
 
   return {
     stayWithKey(name, data) {
-      if (getJobEntry(name).residentIdleMs === undefined || isClosing) return;
+      if (getJobDefinition(name).residentIdleMs === undefined || isClosing) return;
       const channel = getWakeChannel(keys, name, data);
       const isBusy = recentKeys.has(channel);
       recentKeys.set(channel, true);

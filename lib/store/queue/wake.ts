@@ -1,5 +1,5 @@
-import { type JobDefinition, type JobName, jobs } from '../../contract/jobs.ts';
-import type { Enqueue } from './queue.ts';
+import type { JobName } from '../../contract/jobs.ts';
+import { type Enqueue, getJobDefinition } from './queue.ts';
 import type { WakeResident } from './residents.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { WakeResident } from './residents.ts';
  */
 const defaultWakeIntervalMs = 25;
 
-const getWakeIntervalMs = (name: JobName): number => (jobs[name] as unknown as JobDefinition).wakeIntervalMs ?? defaultWakeIntervalMs;
+const getWakeIntervalMs = (name: JobName): number => getJobDefinition(name).wakeIntervalMs ?? defaultWakeIntervalMs;
 
 /** Wakes a worker for a job, best effort: it neither waits nor fails. The document in the database is the truth, and a sweep finds work without a job. */
 export type Wake = (...job: Parameters<Enqueue>) => void;

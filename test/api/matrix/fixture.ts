@@ -24,6 +24,7 @@ import {
   makeRole,
   makeServer,
 } from '../../harness/factories.ts';
+import { consumeJobs } from '../../harness/jobs.ts';
 import { plainMessage } from '../../harness/plain-message.ts';
 import { type Caller, send } from '../../harness/requests.ts';
 import { giveTokens } from '../../harness/seed.ts';
@@ -80,8 +81,7 @@ const bitsOf = (names: readonly Permission[]): number => names.reduce((bits, nam
 /** Starts a worker that only converts pictures, which some calls wait for: nothing but calls changes the database. */
 async function startPictureWorker({ platform: { config } }: TestApi): Promise<{ close(): Promise<void> }> {
   const worker = await openWorkerPlatform(config, createLog('test', config.LOG_LEVEL));
-  const idle = Object.fromEntries(Object.keys(handlers).map((name) => [name, () => Promise.resolve()])) as unknown as typeof handlers;
-  const consumers = worker.startConsumers({ ...idle, 'convert-image': handlers['convert-image'] }, () => undefined);
+  const consumers = consumeJobs(worker, { 'convert-image': handlers['convert-image'] });
   return {
     async close() {
       await consumers.close();
