@@ -146,7 +146,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   const runCostlyRead = createCostlyReads();
   for (const route of routes) {
     const handle = createHandler(platform, route, bodyLimiters, identify, runCostlyRead);
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle as never);
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle);
   }
   app.use(createRequestMiddleware(platform, metrics));
   app.use(serveFiles(platform));

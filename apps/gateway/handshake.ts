@@ -91,7 +91,7 @@ async function readMemberships(
   { platform }: GatewayNode,
   { account }: Session,
 ): Promise<{ serverId: string; pending: string | undefined }[]> {
-  const members = await platform.db.members.find({ userId: account.id }, { _id: 0, serverId: 1, outbox: 1 }).lean();
+  const members = await platform.db.members.find({ userId: account.id }, { projection: { _id: 0, serverId: 1, outbox: 1 } }).toArray();
   return members.map(({ serverId, outbox }) => ({ serverId, pending: outbox?.find(({ name }) => getMembershipChange(name))?.id }));
 }
 

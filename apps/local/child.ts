@@ -177,7 +177,7 @@ function guard(pid: number, signal: NodeJS.Signals, stopMs: number): ChildProces
   const process = spawn('/bin/sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   process.on('error', () => undefined);
   process.unref();
-  (process.stdin as unknown as { unref?: () => void } | null)?.unref?.();
+  (process.stdin as { unref?: () => void } | null)?.unref?.();
   return process;
 }
 

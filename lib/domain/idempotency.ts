@@ -56,12 +56,12 @@ async function claim(platform: Platform, create: KeyedRequest, holder: string): 
     expiresAt: new Date(now + limits.idempotencyRetentionMs),
   };
   try {
-    await platform.db.idempotency.collection.insertOne(claimDoc as never);
+    await platform.db.idempotency.insertOne(claimDoc);
     return { resourceId: create.newId };
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }
-  const existing = await platform.db.idempotency.findOne({ _id }).lean();
+  const existing = await platform.db.idempotency.findOne({ _id });
   if (!existing) return refuse('idempotency_conflict', { reason: 'is no longer in use. Send the request again' });
   const { resourceId, answer, bodyHash } = existing;
   if (existing.expiresAt.getTime() <= now) {

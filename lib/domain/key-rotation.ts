@@ -1,4 +1,5 @@
 import { storeOnlyKey } from '../store/mongo/app-key.ts';
+import { type Collection, withSharedFields } from '../store/mongo/database.ts';
 import type { Platform } from '../store/platform.ts';
 import { deriveKeyId, seal, unseal } from '../store/seal.ts';
 
@@ -20,16 +21,16 @@ export interface RotationProgress {
 
 interface EncryptedField {
   what: string;
-  model: Pick<Platform['db']['meta'], 'collection'>;
+  collection: Collection<{ _id: string }>;
   field: string;
   only: object;
 }
 
 /** Every field of the database that holds encrypted text. */
 const encryptedFields = ({ db }: Platform): EncryptedField[] => [
-  { what: 'signing secret of application', model: db.applications, field: 'signingSecret', only: {} },
-  { what: 'token of webhook', model: db.webhooks, field: 'token', only: {} },
-  { what: 'stored response', model: db.idempotency, field: 'answer.body', only: { 'answer.sealed': true } },
+  { what: 'signing secret of application', collection: withSharedFields(db.applications), field: 'signingSecret', only: {} },
+  { what: 'token of webhook', collection: withSharedFields(db.webhooks), field: 'token', only: {} },
+  { what: 'stored response', collection: withSharedFields(db.idempotency), field: 'answer.body', only: { 'answer.sealed': true } },
 ];
 
 const valueAt = (doc: unknown, field: string): string =>
@@ -48,12 +49,12 @@ export async function rotateKey(
   const current = `${deriveKeyId(config.APP_KEY)}.`;
   const undecryptable: Undecryptable[] = [];
   let encrypted = 0;
-  for (const { what, model, field, only } of encryptedFields(platform)) {
+  for (const { what, collection, field, only } of encryptedFields(platform)) {
     let [checked, reencrypted] = [0, 0];
     for (let after = ''; ; ) {
       const filter = { ...only, _id: { $gt: after } };
-      const found = await model.collection
-        .find(filter as never)
+      const found = await collection
+        .find(filter)
         .project({ [field]: 1 })
         .sort({ _id: 1 })
         .limit(batchSize)
@@ -63,17 +64,17 @@ export async function rotateKey(
         if (sealed.startsWith(current)) return [];
         const text = unseal(config, sealed);
         if (text === null) {
-          undecryptable.push({ what, id: String(doc._id) });
+          undecryptable.push({ what, id: doc._id });
           return [];
         }
         // The filter has the old value, so that a secret that was reset meanwhile is not overwritten.
         return [{ updateOne: { filter: { _id: doc._id, [field]: sealed }, update: { $set: { [field]: seal(config.APP_KEY, text) } } } }];
       });
-      if (writes.length > 0) reencrypted += (await model.collection.bulkWrite(writes, { ordered: false })).modifiedCount;
+      if (writes.length > 0) reencrypted += (await collection.bulkWrite(writes, { ordered: false })).modifiedCount;
       checked += found.length;
       if (found.length > 0) report({ what, checked, reencrypted });
       if (found.length < batchSize) break;
-      after = String(found.at(-1)?._id);
+      after = found.at(-1)?._id ?? '';
     }
     encrypted += reencrypted;
   }

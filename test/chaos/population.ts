@@ -1,3 +1,4 @@
+import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { makePerson } from '../harness/factories.ts';
 import { type SeededServer, seedServer } from '../harness/seed.ts';
@@ -43,7 +44,7 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
   }
   const channels = seededServers.flatMap(({ channelIds, ownerToken }) => channelIds.map((id) => ({ id, as: `Bearer ${ownerToken}` })));
   const readers: Reader[] = [];
-  const members: object[] = [];
+  const members: MemberDoc[] = [];
   const add = (id: string, token: string, bot: boolean, home: number): void => {
     const own = Array.from({ length: Math.min(serversEach, servers) }, (_, i) => (home + i) % servers);
     for (const at of own) {
@@ -59,6 +60,6 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
     const { id, token } = await makePerson({ platform }, `person${i}`);
     add(id, token, false, i % servers);
   }
-  if (members.length > 0) await platform.db.members.collection.insertMany(members);
+  if (members.length > 0) await platform.db.members.insertMany(members);
   return { readers, channels };
 }

@@ -24,7 +24,7 @@ describe('Redis Cluster: failover during posts', function () {
   const masterOfLog = (): Promise<ClusterNode> => fixture.redis.masterOf(fixture.logKey(seeded.serverId));
   const untilReplaced = (): Promise<void> => waitUntil(async () => (await masterOfLog()) !== master, 'another master serves the log');
   const isPending = async (messageId: string): Promise<boolean> =>
-    (await fixture.parlance.platform.db.messages.findOne({ _id: messageId }).lean())?.outboxAt !== undefined;
+    (await fixture.parlance.platform.db.messages.findOne({ _id: messageId }))?.outboxAt !== undefined;
   const isReceived = (messageId: string): boolean =>
     fixture.listeners.filter((one) => one.seeded === seeded).every(({ received }) => received.flat().includes(messageId));
 

@@ -41,7 +41,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
         expect(last).to.include({ event, outcome: 'ignored' });
         expect(last?.reason).to.match(reason);
       }
-      const { posts, deliveryPosts } = (await fixture.api.platform.db.webhooks.findOne({ _id: hook.id }).lean()) ?? {};
+      const { posts, deliveryPosts } = (await fixture.api.platform.db.webhooks.findOne({ _id: hook.id })) ?? {};
       expect([posts, deliveryPosts], 'uses no slot').to.deep.equal([[], []]);
     });
 

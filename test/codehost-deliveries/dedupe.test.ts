@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { issue, range, titleOf, useDeliveries } from './fixture.ts';
 
 const zen = { zen: 'Keep it logically awesome.', hook_id: 1, repository: { full_name: 'o/r' } };
@@ -61,7 +62,7 @@ describe('Code host deliveries: repeats', () => {
     await statusOf(issue(1), { id: 'd-1' });
     const foreign = fixture.api.platform.ids.next();
     const [first] = await hook.stored();
-    await messages.collection.insertOne({ _id: foreign as never, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' });
+    await messages.insertOne({ _id: foreign, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' } as MessageDoc);
     await deliveries.updateOne({ webhookId: hook.id }, { $set: { tries: 4 } });
     await hook.runAllJobs();
     expect(await hook.log()).to.deep.include.members([{ ...(await hook.log())[0], outcome: 'failed' }]);

@@ -84,16 +84,13 @@ function toHook({ api, worker, as }: Pick<DeliveryFixture, 'api' | 'worker' | 'a
       }
     },
     async freeSlots() {
-      await db.webhooks.collection.updateOne(
-        { _id: webhook.id as never },
-        { $set: { posts: [], deliveryPosts: [] }, $unset: { drainAt: 1 } },
-      );
+      await db.webhooks.updateOne({ _id: webhook.id }, { $set: { posts: [], deliveryPosts: [] }, $unset: { drainAt: 1 } });
     },
-    messages: async () => await db.messages.find({ channelId: webhook.channelId }).sort({ _id: 1 }).lean(),
+    messages: async () => await db.messages.find({ channelId: webhook.channelId }).sort({ _id: 1 }).toArray(),
     titles: async () => (await hook.messages()).map(({ embeds }) => /[#…].*/.exec(embeds[0]?.title ?? '')?.[0] ?? 'no title'),
-    stored: async () => await db.deliveries.find({ webhookId: webhook.id }).sort({ _id: 1 }).lean(),
+    stored: async () => await db.deliveries.find({ webhookId: webhook.id }).sort({ _id: 1 }).toArray(),
     outcomes: async () => (await hook.stored()).map(({ outcome }) => outcome),
-    age: (ms) => db.deliveries.collection.updateMany({ webhookId: webhook.id }, [{ $set: { at: { $subtract: ['$at', ms] } } }]),
+    age: (ms) => db.deliveries.updateMany({ webhookId: webhook.id }, [{ $set: { at: { $subtract: ['$at', ms] } } }]),
     async log() {
       const { status, body } = await api.call<WebhookDeliveryPage>('GET', `/api/webhooks/${webhook.id}/deliveries`, { as });
       expect([status, body.hasMore]).to.deep.equal([200, false]);

@@ -16,7 +16,7 @@ describe('GET /api/webhooks/{id}/deliveries', () => {
     const { ids, db } = fixture.api.platform;
     const doc = { webhookId: hook.id, event, action: null, outcome: 'ignored', reason: 'x', at: new Date(), recent: true };
     const docs = range(2, count).map(() => ({ ...doc, _id: ids.next() }));
-    if (docs.length) await db.deliveries.collection.insertMany(docs as never);
+    if (docs.length) await db.deliveries.insertMany(docs as never);
     expect((await hook.deliver({}, { event })).status).to.equal(204);
   };
   it('is empty at first', async () => expect(await hook.log()).to.deep.equal([]));
@@ -102,7 +102,7 @@ describe('GET /api/webhooks/{id}/deliveries', () => {
       expect((await hook.deliver(issue(7))).status).to.equal(404);
       const { deliveries } = fixture.api.platform.db;
       const late = { ...(await hook.stored()).at(-1), _id: fixture.api.platform.ids.next() };
-      await deliveries.collection.insertOne(late as never);
+      await deliveries.insertOne(late as never);
       await hook.freeSlots();
       expect(await hook.runJob()).to.equal(null);
       expect(await countLeft()).to.equal(0);
@@ -133,7 +133,7 @@ describe('GET /api/webhooks/{id}/deliveries', () => {
     it('a webhook deleted while its job posts stops posting', async () => {
       await hook.deliverIssues(1, 3);
 
-      interceptNext(fixture.worker.db.messages.collection, 'insertOne', async (real) => {
+      interceptNext(fixture.worker.db.messages, 'insertOne', async (real) => {
         await fixture.api.call('DELETE', `/api/webhooks/${hook.id}`, { as: fixture.as });
         return real();
       });
@@ -147,7 +147,7 @@ describe('GET /api/webhooks/{id}/deliveries', () => {
     const { deliveries } = fixture.api.platform.db;
     const base = { webhookId: hook.id, event: 'push', action: null, reason: null, at: new Date() };
     const docs = range(1, 300).map(() => ({ ...base, _id: fixture.api.platform.ids.next(), outcome: 'posted' }));
-    await deliveries.collection.insertMany(docs as never);
+    await deliveries.insertMany(docs as never);
     await addIgnored(2);
     expect((await hook.log()).map(({ outcome }) => outcome)).to.deep.equal(['ignored', 'ignored']);
   });

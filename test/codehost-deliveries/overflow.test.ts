@@ -25,7 +25,7 @@ describe('Code host deliveries: more than 100 waiting', () => {
       const waits = { outcome: 'waiting', reason: null, facts: reading.facts, at: new Date(), recent: true } as const;
       return { _id: ids.next(), webhookId: hook.id, event: 'issues', action: 'opened', ...waits };
     });
-    await db.deliveries.collection.insertMany(docs as never);
+    await db.deliveries.insertMany(docs);
   };
   const outcomes = async (): Promise<Record<string, number>> => {
     const counts: Record<string, number> = {};
@@ -37,10 +37,7 @@ describe('Code host deliveries: more than 100 waiting', () => {
   const mergeOnly = async (): Promise<void> => {
     const { webhooks } = fixture.api.platform.db;
     const soon = new Date(Date.now() + 60_000);
-    await webhooks.collection.updateOne(
-      { _id: hook.id as never },
-      { $set: { deliveryPosts: Array(4).fill(soon) }, $unset: { drainAt: 1 } },
-    );
+    await webhooks.updateOne({ _id: hook.id }, { $set: { deliveryPosts: Array(4).fill(soon) }, $unset: { drainAt: 1 } });
     await hook.runJob();
   };
   /** Returns the posts to come: the number of single ones, then the number of events in each merged one. */
@@ -59,7 +56,7 @@ describe('Code host deliveries: more than 100 waiting', () => {
     const waiting = (await hook.stored()).filter((one) => one.outcome === 'waiting' && !one.more);
     const ids = waiting.slice(0, waiting.length - last).map(({ _id }) => _id);
     const done = { $set: { outcome: 'posted' }, $unset: { facts: 1 } } as const;
-    await fixture.api.platform.db.deliveries.collection.updateMany({ _id: { $in: ids } } as never, done);
+    await fixture.api.platform.db.deliveries.updateMany({ _id: { $in: ids } }, done);
   };
 
   it('posts 100 deliveries one by one', async () => {
@@ -131,7 +128,7 @@ describe('Code host deliveries: more than 100 waiting', () => {
     await mergeOnly();
     await markPostedExcept(0);
     await hook.freeSlots();
-    interceptNext(fixture.worker.db.messages.collection, 'insertOne', () => Promise.reject(new Error('the process died')));
+    interceptNext(fixture.worker.db.messages, 'insertOne', () => Promise.reject(new Error('the process died')));
     await hook.runJob().catch(() => undefined);
     await storeWaiting(maxWaiting + 7);
     await mergeOnly();

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { composeId } from '../../lib/base/ids.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { issue, range, titleOf, useDeliveries } from './fixture.ts';
 
@@ -28,7 +29,7 @@ describe('post-deliveries', () => {
     // Sets the times of all four posts to now, however long they took.
     const posts = Array.from({ length: 4 }, () => '$$NOW');
     const { webhooks } = fixture.api.platform.db;
-    await webhooks.collection.updateOne({ _id: hook.id as never }, [{ $set: { posts, deliveryPosts: posts, drainAt: '$$NOW' } }]);
+    await webhooks.updateOne({ _id: hook.id }, [{ $set: { posts, deliveryPosts: posts, drainAt: '$$NOW' } }]);
     expect(await hook.runJob()).to.be.within(1, 5_000);
     expect(await hook.titles()).to.have.length(4);
     const direct = (): Promise<number> =>
@@ -67,7 +68,7 @@ describe('post-deliveries', () => {
     it(`posts each delivery once, in order, when a job was paused ${step} and another posted everything`, async () => {
       await hook.deliverIssues(1, 3);
       const { db } = fixture.worker;
-      const paused = target === 'messages' ? db.messages.collection : db.deliveries;
+      const paused = target === 'messages' ? db.messages : db.deliveries;
       interceptNext(paused, method, async (real) => {
         await hook.runAllJobs(); // claims the webhook while its holder is paused
         await hook.deliverIssues(4, 4);
@@ -88,7 +89,7 @@ describe('post-deliveries', () => {
     await hook.freeSlots();
     expect(await hook.runJob()).to.equal(null);
     expect(await hook.titles()).to.deep.equal(range(1, 2).map(titleOf));
-    expect((await webhooks.findOne({ _id: hook.id }).lean())?.deliveryPosts).to.deep.equal([]);
+    expect((await webhooks.findOne({ _id: hook.id }))?.deliveryPosts).to.deep.equal([]);
   });
 
   it('marks a delivery that the database refuses as failed after 5 tries, with a reason, and posts the others', async () => {
@@ -96,7 +97,7 @@ describe('post-deliveries', () => {
     await hook.deliverIssues(1, 3);
     const [first] = await hook.stored();
     const foreign = fixture.api.platform.ids.next();
-    await messages.collection.insertOne({ _id: foreign as never, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' });
+    await messages.insertOne({ _id: foreign, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' } as MessageDoc);
     for (let tries = 1; tries < 5; tries++) {
       const fault = await hook.runJob().catch((error: unknown) => error);
       expect(fault, `try ${tries}`).to.be.instanceOf(Error);
@@ -113,7 +114,7 @@ describe('post-deliveries', () => {
     await hook.deliverIssues(1, 1);
     for (let n = 0; n < 7; n++) {
       await hook.freeSlots();
-      interceptNext(fixture.worker.db.messages.collection, 'insertOne', () =>
+      interceptNext(fixture.worker.db.messages, 'insertOne', () =>
         Promise.reject(Object.assign(new Error('away'), { name: 'MongoNetworkError' })),
       );
       expect(await hook.runJob().catch((error: Error) => error.name)).to.equal('MongoNetworkError');
@@ -129,7 +130,7 @@ describe('post-deliveries', () => {
     const [first] = await hook.messages();
     const ahead = composeId(Date.now() + 3_600_000, 1_023, 5); // made by a process whose clock is ahead
     await messages.deleteOne({ _id: first?._id ?? '' });
-    await messages.collection.insertOne({ ...first, _id: ahead } as never);
+    await messages.insertOne({ ...first, _id: ahead } as never);
     await hook.deliverIssues(2, 3);
     await hook.runJob();
     expect((await hook.messages())[0]?._id).to.equal(ahead);
@@ -162,8 +163,8 @@ describe('post-deliveries', () => {
       const hooks = [hook, await fixture.createHook(), await fixture.createHook()];
       for (const one of hooks) await one.deliverIssues(1, 1);
       const mine = { webhookId: { $in: hooks.map(({ id }) => id) } };
-      await fixture.api.platform.db.deliveries.collection.updateMany(mine, [{ $set: { at: { $subtract: ['$at', 5_000] } } }]);
-      interceptNext(fixture.worker.db.messages.collection, 'insertOne', () => Promise.reject(new Error('refused')));
+      await fixture.api.platform.db.deliveries.updateMany(mine, [{ $set: { at: { $subtract: ['$at', 5_000] } } }]);
+      interceptNext(fixture.worker.db.messages, 'insertOne', () => Promise.reject(new Error('refused')));
       await sweepDeliveries(fixture.worker).catch(() => undefined);
       expect((await Promise.all(hooks.map((one) => one.titles()))).flat()).to.have.length(2);
     });

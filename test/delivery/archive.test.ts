@@ -20,10 +20,8 @@ describe('Threads: auto-archive and counts', () => {
   const startThread = async (input = {}): Promise<string> => (await makeThread(fixture.api, fixture.person, fixture.channelId, input)).id;
   const post = (id: string, as = fixture.asPerson): Promise<Answer> =>
     fixture.api.call('POST', `/api/channels/${id}/messages`, { as, body: { content: 'x' } });
-  const stored = async (id: string): Promise<ChannelDoc> =>
-    (await fixture.api.platform.db.channels.findOne({ _id: id }).lean()) as ChannelDoc;
-  const set = (id: string, fields: object): Promise<unknown> =>
-    fixture.api.platform.db.channels.collection.updateOne({ _id: id as never }, { $set: fields });
+  const stored = async (id: string): Promise<ChannelDoc> => (await fixture.api.platform.db.channels.findOne({ _id: id })) as ChannelDoc;
+  const set = (id: string, fields: object): Promise<unknown> => fixture.api.platform.db.channels.updateOne({ _id: id }, { $set: fields });
   const setDue = (id: string): Promise<unknown> => set(id, { archiveAt: new Date(Date.now() - 1) });
   const updates = async (id: string): Promise<number> =>
     ((await stored(id)).outbox ?? []).filter((one) => one.name === 'CHANNEL_UPDATE').length;
@@ -62,21 +60,21 @@ describe('Threads: auto-archive and counts', () => {
         parentId: 'many',
         archiveAt: new Date(1 + at),
       }));
-      await channels.collection.insertMany(rows as never);
+      await channels.insertMany(rows);
       const counts = await Promise.all([archiveThreads(fixture.worker), archiveThreads(fixture.worker)]);
       expect(counts[0] + counts[1]).to.equal(2_500);
-      const all = (await channels.find({ parentId: 'many' }).sort({ _id: 1 }).lean()) as ChannelDoc[];
+      const all = (await channels.find({ parentId: 'many' }).sort({ _id: 1 }).toArray()) as ChannelDoc[];
       expect(all.every((one) => one.archived && one.archiveAt === undefined && one.outbox?.length === 1)).to.equal(true);
       expect(new Set(all.map((one) => one.outbox?.[0]?.id)).size).to.equal(2_500);
       expect(await archiveThreads(fixture.worker)).to.equal(0);
-      expect(await channels.find({ parentId: 'many' }).sort({ _id: 1 }).lean()).to.deep.equal(all);
+      expect(await channels.find({ parentId: 'many' }).sort({ _id: 1 }).toArray()).to.deep.equal(all);
       await channels.deleteMany({ parentId: 'many' });
     });
 
     it('does not archive a thread that got a post after the sweep found it', async () => {
       const id = await startThread();
       await setDue(id);
-      interceptNext(fixture.worker.db.channels.collection, 'updateMany', async (real) => {
+      interceptNext(fixture.worker.db.channels, 'updateMany', async (real) => {
         expect((await post(id)).status).to.equal(201);
         return real();
       });
@@ -225,7 +223,7 @@ describe('Threads: auto-archive and counts', () => {
       expect((await fixture.api.call('POST', `/api/channels/${id}/messages`, options)).status).to.equal(201);
       expect(await count(id)).to.equal(2);
       // As if the process had died just after the insert, before it requested a recount: the relay requests it.
-      await fixture.api.platform.db.channels.collection.updateOne({ _id: id as never }, { $unset: { recountAt: 1 } });
+      await fixture.api.platform.db.channels.updateOne({ _id: id }, { $unset: { recountAt: 1 } });
       await relayEvents(fixture.worker, 'channel', id);
       expect((await stored(id)).recountAt).to.be.a('Date');
       await setQuiet(id);

@@ -141,22 +141,19 @@ describe('Events: channels', () => {
   });
 
   it('the sweep relays events that no job relayed, once, and clears the outbox', async () => {
-    const { collection } = parlance.platform.db.channels;
+    const collection = parlance.platform.db.channels;
     const { id } = await makeChannel(parlance, owner, server.id, { name: 'before' });
     await waitForPending();
     // As if a process had died between the write and its wake.
-    const entry = { id: parlance.platform.ids.next(), name: 'CHANNEL_UPDATE' };
+    const entry = { id: parlance.platform.ids.next(), name: 'CHANNEL_UPDATE' as const };
     const lost = { outbox: [entry], name: 'after', outboxAt: new Date(Date.now() - 1_000) };
-    await collection.updateOne({ _id: id as never }, { $set: lost });
+    await collection.updateOne({ _id: id }, { $set: lost });
     expect(await overdueKeys(parlance.worker, 'server')).to.deep.equal([]);
-    await collection.updateOne({ _id: id as never }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
+    await collection.updateOne({ _id: id }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
     await bot.waitFor(({ d }) => d.id === id && d.name === 'after');
     await waitForPending();
     expect(summaryOf(bot, id)).to.deep.equal(['CHANNEL_CREATE before', 'CHANNEL_UPDATE after']);
     // Acknowledgements are written in batches, some time after the events were received.
-    await waitUntil(
-      async () => !((await parlance.platform.db.channels.findOne({ _id: id }).lean()) as ChannelDoc).outbox,
-      'the acknowledgement',
-    );
+    await waitUntil(async () => !((await parlance.platform.db.channels.findOne({ _id: id })) as ChannelDoc).outbox, 'the acknowledgement');
   });
 });

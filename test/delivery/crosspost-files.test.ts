@@ -3,7 +3,6 @@ import type { Message } from '../../lib/contract/message.ts';
 import { toStoredAttachment } from '../../lib/domain/files/attachment-updates.ts';
 import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
-import { trusted } from '../../lib/store/mongo/database.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { allChunks, copiesOf, makeFollowing } from '../harness/crosspost.ts';
@@ -24,16 +23,16 @@ describe('crosspost-message: files', () => {
       const about = { filename, contentType: 'text/plain', size: 3, width: null, height: null, state: 'stored' as const };
       return { _id: ids.next(), key, blob: `${key}b`, messageId: body.id, channelId: news, ...about, createdAt: new Date() };
     });
-    await db.files.collection.insertMany(files as never);
+    await db.files.insertMany(files);
     await db.messages.updateOne({ _id: body.id }, { $set: { content: '', attachments: files.map(toStoredAttachment) } });
     expect((await api.call('POST', `/api/channels/${news}/messages/${body.id}/crosspost`, { as })).status).to.equal(200);
     return { id: body.id, files };
   };
   const copiedFiles = async (files: readonly FileDoc[]): Promise<FileDoc[]> =>
     await api.platform.db.files
-      .find({ blob: trusted({ $in: files.map(({ blob }) => blob) }), _id: trusted({ $nin: files.map(({ _id }) => _id) }) })
+      .find({ blob: { $in: files.map(({ blob }) => blob) }, _id: { $nin: files.map(({ _id }) => _id) } })
       .sort({ _id: 1 })
-      .lean();
+      .toArray();
 
   it('each copy has its own files with their own URLs, which share the bytes', async () => {
     const { id, files } = await crosspostFiles();
@@ -62,7 +61,7 @@ describe('crosspost-message: files', () => {
 
   it('makes no empty copies when the files were deleted before', async () => {
     const { id, files } = await crosspostFiles();
-    await api.platform.db.files.deleteMany({ _id: trusted({ $in: files.map(({ _id }) => _id) }) });
+    await api.platform.db.files.deleteMany({ _id: { $in: files.map(({ _id }) => _id) } });
     await allChunks(api.worker, id);
     expect(await copiesOf(api.platform, id)).to.deep.equal([]);
   });

@@ -28,11 +28,11 @@ describe('crosspost-message', () => {
   };
   const copies = (id: string): Promise<MessageDoc[]> => copiesOf(api.platform, id);
   const channelsWithCopies = async (id: string): Promise<string[]> => (await copies(id)).map(({ channelId }) => channelId);
-  const stored = async (id: string): Promise<MessageDoc | null> => await api.platform.db.messages.findOne({ _id: id }).lean();
+  const stored = async (id: string): Promise<MessageDoc | null> => await api.platform.db.messages.findOne({ _id: id });
   const tombstones = (id: string): Promise<number> => api.platform.db.messages.countDocuments({ copyOf: id, deleted: true });
   const snapshot = async (): Promise<string> => {
     const { messages, follows } = api.platform.db;
-    return JSON.stringify([await messages.find().sort({ _id: 1 }).lean(), await follows.find().sort({ _id: 1 }).lean()]);
+    return JSON.stringify([await messages.find().sort({ _id: 1 }).toArray(), await follows.find().sort({ _id: 1 }).toArray()]);
   };
   /** Removes the mark, as a process that died after the copies of the first chunk and before the mark. */
   const loseMark = (id: string): Promise<unknown> => api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
@@ -185,7 +185,7 @@ describe('crosspost-message', () => {
     const id = await crosspost();
     await allChunks(api.worker, id);
     expect(await channelsWithCopies(id)).to.deep.equal([last]);
-    const rows = await api.platform.db.follows.find({ sourceId: news }).sort({ targetId: 1 }).lean();
+    const rows = await api.platform.db.follows.find({ sourceId: news }).sort({ targetId: 1 }).toArray();
     expect(rows.map(({ targetId }) => targetId)).to.deep.equal([other, last]);
   });
 

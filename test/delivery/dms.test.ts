@@ -81,7 +81,7 @@ describe('Events: DMs', () => {
         'MESSAGE_DELETE',
       ]);
       for (const { d } of received) expect(d.serverId).to.equal(null);
-      const edited = received.find(({ t }) => t === 'MESSAGE_UPDATE')?.d as unknown as Message;
+      const edited = received.find(({ t }) => t === 'MESSAGE_UPDATE')?.d as Message;
       for (const { me } of edited.reactions) expect(me).to.equal(false);
     }
     const recorder = both[1] as EventRecorder;

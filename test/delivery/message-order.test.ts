@@ -43,7 +43,7 @@ describe('Messages: order of ids', () => {
   /** Starts to post through the first api. Resolves just before the insert, with a function that makes it. */
   const beginPost = (channel: number, content: string): Promise<{ go: () => Promise<Shown> }> =>
     new Promise((reached) => {
-      interceptNext(first.platform.db.messages.collection, 'insertOne', async (insert) => {
+      interceptNext(first.platform.db.messages, 'insertOne', async (insert) => {
         await new Promise<void>((open) => {
           reached({
             go: () => {

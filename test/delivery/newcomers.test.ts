@@ -56,7 +56,7 @@ describe('Events: people who join a server', () => {
       ['CHANNEL_CREATE', made?.id],
       ['CHANNEL_CREATE', later.id],
     ]);
-    const created = newcomerRecorder.received.find(({ t }) => t === 'SERVER_CREATE')?.d as unknown as Server;
+    const created = newcomerRecorder.received.find(({ t }) => t === 'SERVER_CREATE')?.d;
     const { channels, ...now } = await send<Server>(parlance, 200, newcomer, 'GET', `/api/servers/${server.id}`);
     expect(channels.map(({ id }) => id)).to.deep.equal([server.general, made?.id, later.id]);
     expect(created).to.deep.equal({ ...now, channels: channels.slice(0, 1) });

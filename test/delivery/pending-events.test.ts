@@ -26,10 +26,10 @@ describe('Events: pending events while no worker runs', () => {
   const at = (path = ''): string => `/api/channels/${fixture.channelId}${path}`;
   const post = async (content = 'x', path = at()): Promise<string> => (await call('POST', `${path}/messages`, { content })).body.id;
   const react = (id: string, emoji: string, method = 'PUT') => call(method, at(`/messages/${id}/reactions/${encodeURIComponent(emoji)}`));
-  const countPending = async (id: string): Promise<number> => (await worker.db.messages.findOne({ _id: id }).lean())?.outbox?.length ?? 0;
+  const countPending = async (id: string): Promise<number> => (await worker.db.messages.findOne({ _id: id }))?.outbox?.length ?? 0;
   const fillOutbox = async (id: string, count: number): Promise<void> => {
     const outbox = Array.from({ length: count }, () => ({ id: worker.ids.next(), name: 'PINS_UPDATE' }));
-    await worker.db.messages.collection.updateOne({ _id: id as never }, { $set: { outbox, outboxAt: new Date() } as never });
+    await worker.db.messages.updateOne({ _id: id }, { $set: { outbox, outboxAt: new Date() } as never });
   };
   const updates = async (id: string): Promise<unknown[]> => {
     const logged = await entriesOf(worker.config, serverPlace(fixture.seeded.serverId));
@@ -87,7 +87,7 @@ describe('Events: pending events while no worker runs', () => {
   it('later changes keep the time of the first pending event', async () => {
     const id = await post();
     await relayEvents(worker, 'channel', fixture.channelId);
-    const stored = async () => worker.db.messages.findOne({ _id: id }).lean();
+    const stored = async () => worker.db.messages.findOne({ _id: id });
     expect(await stored()).to.not.have.any.keys('outbox', 'outboxAt');
     const began = Date.now();
     await call('PATCH', at(`/messages/${id}`), { content: 'first' });
@@ -113,10 +113,10 @@ describe('Events: pending events while no worker runs', () => {
   it('several changes of a channel leave one pending CHANNEL_UPDATE', async () => {
     const { id } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId);
     for (let n = 0; n < 10; n++) await call('PATCH', `/api/channels/${id}`, { name: `x${n}` });
-    const outbox = (await worker.db.channels.findOne({ _id: id }).lean())?.outbox ?? [];
+    const outbox = (await worker.db.channels.findOne({ _id: id }))?.outbox ?? [];
     expect(outbox.map(({ name }) => name)).to.deep.equal(['CHANNEL_CREATE', 'CHANNEL_UPDATE']);
     await relayEvents(worker, 'server', fixture.seeded.serverId);
-    expect(await worker.db.channels.findOne({ _id: id }).lean()).to.not.have.any.keys('outbox', 'outboxAt');
+    expect(await worker.db.channels.findOne({ _id: id })).to.not.have.any.keys('outbox', 'outboxAt');
   });
 
   it('refuses ephemeral follow-ups with 503 when 50 events are pending, and accepts them after the relay', async () => {
@@ -162,7 +162,7 @@ describe('Events: pending events while no worker runs', () => {
     interceptNext(worker.db.messages, 'countDocuments', () => Promise.reject(new Error('too long')));
     const fault = await recountThreads(worker).catch((error: unknown) => error);
     expect(fault).to.be.an('error').with.property('message', 'too long');
-    const [late, counted] = [await worker.db.channels.findById(bad).lean(), await worker.db.channels.findById(good).lean()];
+    const [late, counted] = [await worker.db.channels.findOne({ _id: bad }), await worker.db.channels.findOne({ _id: good })];
     expect(counted).to.include({ messageCount: 0 }).and.not.have.property('recountAt');
     expect((late?.recountAt?.getTime() ?? 0) - Date.now()).to.be.within(30_000, 60_000);
   });

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { Message } from '../../lib/contract/message.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { openDm, postMessage } from '../harness/factories.ts';
 import { type EventRecorder, startParlance, useRecorder } from '../harness/parlance.ts';
@@ -86,9 +85,9 @@ describe('Events: reactions and pins', () => {
   it('the message in an event has `me: false` for everyone, also for who reacted', async () => {
     const received = await eventsDuring(person, 'edited', async (id) => {
       await request('PUT', reaction(id, '👍'), owner);
-      const edited = (await request('PATCH', `/api/channels/${ids.channelId}/messages/${id}`, owner, {
+      const edited = await request('PATCH', `/api/channels/${ids.channelId}/messages/${id}`, owner, {
         content: 'edited now',
-      })) as unknown as Message;
+      });
       expect(edited.reactions).to.deep.equal([{ emoji: '👍', count: 1, me: true }]);
     });
     const update = received.find((event) => event.t === 'MESSAGE_UPDATE');

@@ -36,8 +36,8 @@ for (const partitions of ['1', '3'])
       expect(logged.map(({ head }) => head.previous)).to.deep.equal([0, ...numbers.slice(0, -1)]);
       expect(numbers).to.deep.equal(numbers.toSorted((one, other) => one - other));
       expect(logged[0]?.data).to.include({ serverId: api.seeded.serverId, channelId: channelId() });
-      expect(await api.platform.db.messages.collection.countDocuments({ outbox: { $exists: true } })).to.equal(0);
-      const [stored] = await api.platform.db.messages.collection.find({}).toArray();
+      expect(await api.platform.db.messages.countDocuments({ outbox: { $exists: true } })).to.equal(0);
+      const [stored] = await api.platform.db.messages.find({}).toArray();
       expect(stored).to.not.have.any.keys('outbox', 'outboxAt');
     });
 
@@ -148,7 +148,7 @@ for (const partitions of ['1', '3'])
 
     it('an edit before the first relay has its own event', async () => {
       const id = await post('first');
-      const stored = await api.platform.db.messages.findOne({ _id: id }).lean();
+      const stored = await api.platform.db.messages.findOne({ _id: id });
       await api.call('PATCH', `${api.path}/${id}`, { as: api.as, body: { content: 'second' } });
       await relay();
       expect(stored?.outbox).to.have.length(1);

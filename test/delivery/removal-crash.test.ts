@@ -21,8 +21,7 @@ describe('finish-removal: killed processes', function () {
     for (const channelId of ids) await postMessage(fixture.api, fixture.person, channelId);
     return ids;
   };
-  const messagesIn = (ids: string[]): Promise<number> =>
-    fixture.api.platform.db.messages.collection.countDocuments({ channelId: { $in: ids } });
+  const messagesIn = (ids: string[]): Promise<number> => fixture.api.platform.db.messages.countDocuments({ channelId: { $in: ids } });
   const deletedEvents = async (ids: string[]): Promise<string[]> => {
     const logged = await entriesOf(fixture.worker.config, serverPlace(fixture.seeded.serverId));
     return logged.flatMap(({ name, data }) => (name === 'CHANNEL_DELETE' && ids.includes(String(data.id)) ? [String(data.id)] : []));
@@ -30,7 +29,7 @@ describe('finish-removal: killed processes', function () {
   /** Does what the sweep does after `ms`. */
   const sweepAfter = async (id: string, ms: number): Promise<void> => {
     const back = { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } };
-    await fixture.api.platform.db.removals.collection.updateOne({ _id: id as never }, [{ $set: back }]);
+    await fixture.api.platform.db.removals.updateOne({ _id: id }, [{ $set: back }]);
     expect(await findOverdueRemovals(fixture.worker)).to.include(id);
     await finishRemoval(fixture.worker, id);
   };

@@ -21,7 +21,7 @@ describe('finish-removal: a channel moved into a category that is being removed'
       ...fixture.worker,
       append: async (...[place, events]: Parameters<typeof fixture.worker.append>) => {
         appendedIds.push(...events.map(({ id }) => id));
-        await channels.collection.updateOne({ _id: moved.id as never }, { $set: { parentId: category.id } });
+        await channels.updateOne({ _id: moved.id }, { $set: { parentId: category.id } });
         return fixture.worker.append(place, events);
       },
     };
@@ -30,7 +30,7 @@ describe('finish-removal: a channel moved into a category that is being removed'
     expect(await messages.countDocuments({ channelId: moved.id })).to.equal(1);
     await removals.updateOne({ _id: category.id }, { $set: { at: new Date(0) } });
     expect(await finishRemoval(fixture.worker, category.id)).to.equal(null);
-    expect(await channels.findOne({ _id: moved.id }).lean()).to.include({ parentId: null });
+    expect(await channels.findOne({ _id: moved.id })).to.include({ parentId: null });
     expect(await messages.countDocuments({ channelId: moved.id })).to.equal(1);
   });
 });

@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
+import type { FollowDoc } from '../../lib/store/mongo/models/follow.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
+import type { BanDoc } from '../../lib/store/mongo/models/moderation.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { makeChannel, makeInvite, makeServer, makeThread, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
@@ -35,25 +38,25 @@ describe('finish-removal', () => {
     const { messages, channels, reads, follows, removals } = fixture.api.platform.db;
     const $in = { $in: channelIds };
     const counts = {
-      messages: await messages.collection.countDocuments({ channelId: $in }),
-      channels: await channels.collection.countDocuments({ _id: $in } as never),
-      reads: await reads.collection.countDocuments({ channelId: $in }),
-      follows: await follows.collection.countDocuments({ $or: [{ sourceId: $in }, { targetId: $in }] }),
-      removals: await removals.collection.countDocuments({ _id: $in } as never),
+      messages: await messages.countDocuments({ channelId: $in }),
+      channels: await channels.countDocuments({ _id: $in }),
+      reads: await reads.countDocuments({ channelId: $in }),
+      follows: await follows.countDocuments({ $or: [{ sourceId: $in }, { targetId: $in }] }),
+      removals: await removals.countDocuments({ _id: $in }),
     };
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
   };
   const age = (id: string, ms: number): Promise<unknown> =>
-    fixture.api.platform.db.removals.collection.updateOne({ _id: id as never }, [
+    fixture.api.platform.db.removals.updateOne({ _id: id }, [
       { $set: { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } } },
     ]);
   /** Inserts a message, as a post that had passed its checks before the deletion. */
   const insertLate = (channelId: string, serverId: string): Promise<unknown> =>
-    fixture.api.platform.db.messages.collection.insertOne({ _id: fixture.api.platform.ids.next() as never, channelId, serverId });
+    fixture.api.platform.db.messages.insertOne({ _id: fixture.api.platform.ids.next(), channelId, serverId } as MessageDoc);
   const insertMessages = async (channelId: string, count: number): Promise<void> => {
-    const model = await fixture.api.platform.db.messages.findOne({ _id: await post(channelId) }).lean();
+    const model = await fixture.api.platform.db.messages.findOne({ _id: await post(channelId) });
     const rows = Array.from({ length: count }, () => ({ ...model, _id: fixture.api.platform.ids.next() }));
-    await fixture.api.platform.db.messages.collection.insertMany(rows as never);
+    await fixture.api.platform.db.messages.insertMany(rows as never);
   };
 
   it('removes a channel with its threads, and sends each CHANNEL_DELETE once to those who could view it', async () => {
@@ -61,10 +64,10 @@ describe('finish-removal', () => {
     const [first, second] = [await thread(id), await thread(id)];
     await insertMessages(id, 4_500);
     await call(204, 'PUT', `/api/channels/${id}/read`, { messageId: await post(first) });
-    await fixture.api.platform.db.follows.collection.insertMany([
-      { _id: `${id}:a` as never, sourceId: id, targetId: 'a', slot: 0 },
-      { _id: `b:${id}` as never, sourceId: 'b', targetId: id, slot: 0 },
-    ]);
+    await fixture.api.platform.db.follows.insertMany([
+      { _id: `${id}:a`, sourceId: id, targetId: 'a', slot: 0 },
+      { _id: `b:${id}`, sourceId: 'b', targetId: id, slot: 0 },
+    ] as FollowDoc[]);
     const hidden = { allow: 0, deny: permissionBits['View Channel'] };
     await call(200, 'PUT', `/api/channels/${id}/overwrites/${fixture.seeded.bots[1]?.id}`, hidden);
     await call(204, 'DELETE', `/api/channels/${id}`);
@@ -91,7 +94,7 @@ describe('finish-removal', () => {
     expect(await finishRemoval(fixture.worker, id)).to.be.within(30_000, minuteMs);
     // Posts and a thread that had passed their checks before the deletion.
     const newer = await thread(fixture.channelId);
-    await fixture.api.platform.db.channels.collection.updateOne({ _id: newer as never }, { $set: { parentId: id } });
+    await fixture.api.platform.db.channels.updateOne({ _id: newer }, { $set: { parentId: id } });
     for (const channelId of [id, inside, newer]) await insertLate(channelId, fixture.seeded.serverId);
     await age(id, minuteMs);
     await finishRemoval(fixture.worker, id);
@@ -153,10 +156,7 @@ describe('finish-removal', () => {
       const { db } = fixture.api.platform;
       const all = [db.servers, db.members, db.channels, db.messages, db.invites, db.bans, db.audit, db.commands, db.removals] as const;
       const counts = await Promise.all(
-        all.map(
-          async ({ collection }) =>
-            [collection.name, await collection.countDocuments({ $or: [{ serverId }, { _id: serverId as never }] })] as const,
-        ),
+        all.map(async (one) => [one.collectionName, await one.countDocuments({ $or: [{ serverId }, { _id: serverId }] })] as const),
       );
       return counts.filter(([, count]) => count > 0).map(([name]) => name);
     };
@@ -166,10 +166,10 @@ describe('finish-removal', () => {
       const inside = await thread(general);
       await Promise.all([post(general), post(inside)]);
       await makeInvite(fixture.api, fixture.person, id);
-      await fixture.api.platform.db.bans.collection.insertOne({ _id: `${id}:x` as never, serverId: id });
+      await fixture.api.platform.db.bans.insertOne({ _id: `${id}:x`, serverId: id } as BanDoc);
       await call(204, 'DELETE', `/api/servers/${id}`);
       await call(404, 'GET', `/api/channels/${inside}`);
-      const members = await fixture.api.platform.db.removals.findOne({ serverId: id, kind: 'members' }).lean();
+      const members = await fixture.api.platform.db.removals.findOne({ serverId: id, kind: 'members' });
       expect([await finishRemoval(fixture.worker, String(members?._id)), members?.userIds]).to.deep.equal([null, [fixture.seeded.ownerId]]);
       await finishRemoval(fixture.worker, id);
       await finishRemoval(fixture.worker, id);
@@ -183,7 +183,7 @@ describe('finish-removal', () => {
     it('stays when it gets a new owner meanwhile', async () => {
       const { id, general } = await makeServer(fixture.api, fixture.person);
       const { servers } = fixture.api.platform.db;
-      beforeNextQuery(servers, 'findOneAndDelete', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }).exec());
+      beforeNextQuery(servers, 'findOneAndDelete', () => servers.updateOne({ _id: id }, { $set: { ownerId: 'heir' } }));
       await call(404, 'DELETE', `/api/servers/${id}`);
       await call(200, 'GET', `/api/channels/${general}`);
       expect(await leftOf(id)).not.to.include('removals');

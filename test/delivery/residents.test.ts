@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { monitoredUrl, onDatabaseCommand } from '../harness/commands.ts';
@@ -73,9 +74,9 @@ describe('relay: a worker that stays with a busy channel', () => {
     const { db, ids, messageOrder, config } = parlance.platform;
     const died = Object.assign(new Error('the process died'), { name: 'MongoNetworkError' });
     const write = messageOrder.write([general], async ([id]) => {
-      const last = await db.messages.collection.findOne({ channelId: general });
-      const outbox = [{ id: ids.next(), name: 'MESSAGE_CREATE' }];
-      await db.messages.collection.insertOne({ ...last, _id: id as never, content: 'lost end', outbox, outboxAt: new Date() });
+      const last = await db.messages.findOne({ channelId: general });
+      const outbox = [{ id: ids.next(), name: 'MESSAGE_CREATE' as const }];
+      await db.messages.insertOne({ ...(last as MessageDoc), _id: id as string, content: 'lost end', outbox, outboxAt: new Date() });
       throw died;
     });
     expect(await write.catch((error: unknown) => error)).to.equal(died);

@@ -95,6 +95,6 @@ describe('Events: the outbox of a server after changes of roles', () => {
 
   it('has one entry for each change, however many roles it shifts', async () => {
     for (let n = 0; n < 5; n++) await makeRole(api, owner, server.id);
-    expect((await api.platform.db.servers.findOne({ _id: server.id }).lean())?.outbox).to.have.length(5);
+    expect((await api.platform.db.servers.findOne({ _id: server.id }))?.outbox).to.have.length(5);
   });
 });

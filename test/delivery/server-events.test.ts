@@ -102,7 +102,7 @@ describe('Events: servers, members and roles', () => {
   });
 
   it('a change of the server sends its summary to the members', async () => {
-    const before = await parlance.platform.db.servers.findOne({ _id: server.id }).lean();
+    const before = await parlance.platform.db.servers.findOne({ _id: server.id });
     const received = await eventsDuring(async () => {
       await send(parlance, 200, owner, 'PATCH', at(), { name: 'x' });
       await bot.waitFor(({ d }) => d.name === 'x');
@@ -195,7 +195,7 @@ describe('Events: servers, members and roles', () => {
       );
       expect(about.map(([name]) => name).join(' ')).to.match(/^(MEMBER_ADD )?(MEMBER_UPDATE )?MEMBER_REMOVE$/);
     }
-    await waitUntil(async () => !(await parlance.platform.db.servers.findOne({ _id: server.id }).lean())?.outboxAt, 'nothing is pending');
+    await waitUntil(async () => !(await parlance.platform.db.servers.findOne({ _id: server.id }))?.outboxAt, 'nothing is pending');
   });
 
   it('a bot that resumes receives what it missed, and of a server that it left only SERVER_DELETE', async () => {

@@ -147,7 +147,7 @@ describe('POST /api/channels/{channelId}/typing', () => {
 
     const everything = async (): Promise<string> => {
       const models = Object.values(parlance.platform.db).filter((one): one is typeof parlance.platform.db.messages => 'collection' in one);
-      const all = await Promise.all(models.map((model) => model.collection.find({}).sort({ _id: 1 }).toArray()));
+      const all = await Promise.all(models.map((model) => model.find({}).sort({ _id: 1 }).toArray()));
       return JSON.stringify(all);
     };
   });

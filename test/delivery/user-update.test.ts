@@ -17,7 +17,7 @@ describe('USER_UPDATE', function () {
   const rename = (as: Caller, displayName: string): Promise<unknown> => send(parlance, 200, as, 'PATCH', '/api/users/@me', { displayName });
   const updates = ({ received }: EventRecorder, id: string): unknown[] =>
     received.flatMap(({ t, d }) => (t === 'USER_UPDATE' && d.id === id ? [d.displayName] : []));
-  const outbox = async (id: string) => (await parlance.platform.db.accounts.findOne({ _id: id }).lean())?.outbox;
+  const outbox = async (id: string) => (await parlance.platform.db.accounts.findOne({ _id: id }))?.outbox;
 
   it('reaches the account, everyone who shares a server or a DM with it, and opted-in bots, once each', async () => {
     const [friend, stranger] = [await makePerson(parlance), await makePerson(parlance)];
@@ -78,10 +78,7 @@ describe('USER_UPDATE', function () {
     const entry = { id: parlance.platform.ids.next(), name: 'USER_UPDATE' as const };
     for (let n = 0; n < 2; n++) {
       // As if the process had died between the event and the update of the outbox.
-      await parlance.platform.db.accounts.collection.updateOne(
-        { _id: quiet.id as never },
-        { $set: { outbox: [entry], outboxAt: new Date() } },
-      );
+      await parlance.platform.db.accounts.updateOne({ _id: quiet.id }, { $set: { outbox: [entry], outboxAt: new Date() } });
       await relayEvents(parlance.worker, 'account', quiet.id);
     }
     await rename(quiet, 'Four');

@@ -79,11 +79,11 @@ describe('Webhooks: events', () => {
       const { id } = await makeChannel(parlance, owner, server.id);
       const webhook = await makeWebhook(id);
       const other = await makeWebhook();
-      const like = await parlance.platform.db.webhooks.findOne({ _id: webhook.id }).lean();
+      const like = await parlance.platform.db.webhooks.findOne({ _id: webhook.id });
       await send(parlance, 204, owner, 'DELETE', `/api/channels/${id}`);
       await send(parlance, 404, null, 'POST', pathOf(webhook), { content: 'x' });
       await waitUntil(async () => (await countLeft(id)) === 0, 'the first pass');
-      await parlance.platform.db.webhooks.collection.insertOne({ ...like, _id: parlance.platform.ids.next() } as never);
+      await parlance.platform.db.webhooks.insertOne({ ...like, _id: parlance.platform.ids.next() } as never);
       await lastPass(id);
       await waitUntil(async () => (await countLeft(id)) === 0, 'the last pass');
       await send(parlance, 200, owner, 'GET', `/api/webhooks/${other.id}`);

@@ -94,12 +94,12 @@ describe('crosspost with all roles', () => {
     const id = await post('lost');
     await parlance.platform.db.messages.updateOne(
       { _id: id },
-      { $set: { crossposted: true, crosspostAt: new Date(Date.now() - 11_000), crosspostTo: following.targets[9] } },
+      { $set: { crossposted: true, crosspostAt: new Date(Date.now() - 11_000), crosspostTo: following.targets[9] as string } },
     );
     const rest = following.targets.slice(10);
     await Promise.all(rest.map((channelId) => targetBot.waitFor(isMessage('MESSAGE_CREATE', 'lost', channelId))));
     await waitUntil(
-      async () => (await parlance.platform.db.messages.findOne({ _id: id }).lean())?.crosspostAt === undefined,
+      async () => (await parlance.platform.db.messages.findOne({ _id: id }))?.crosspostAt === undefined,
       'the crosspost is complete',
     );
     expect((await copiesOf(parlance.platform, id)).map(({ channelId }) => channelId)).to.deep.equal(rest);

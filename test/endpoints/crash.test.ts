@@ -111,7 +111,7 @@ describe('Interactions Endpoint: killed processes', function () {
     const api = await startProcess('api', 'after-invoke-write');
     const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
     await sendFatal(api, fixture.asPerson, 'POST', path, {});
-    const id = String((await fixture.api.platform.db.interactions.findOne({}).lean())?._id);
+    const id = String((await fixture.api.platform.db.interactions.findOne({}))?._id);
     const consumers = fixture.worker.startConsumers(handlers, () => undefined);
     try {
       // The test sets the age: the sweep leaves interactions younger than half a second to the job.

@@ -19,7 +19,7 @@ describe('Interactions Endpoint: 19 applications whose endpoints hang', function
   const useHanging = async (each: number): Promise<number> => {
     const { db, ids } = fixture.api.platform;
     const like = await fixture.stored(await fixture.use());
-    const known = (await db.applications.findOne({ _id: fixture.bot.applicationId }).lean()) ?? expect.fail();
+    const known = (await db.applications.findOne({ _id: fixture.bot.applicationId })) ?? expect.fail();
     const applications = Array.from({ length: hangingApplications }, (_, at) => ({
       ...known,
       _id: ids.next(),
@@ -30,7 +30,7 @@ describe('Interactions Endpoint: 19 applications whose endpoints hang', function
     const uses: InteractionDoc[] = applications.flatMap(({ _id: applicationId }) =>
       Array.from({ length: each }, () => ({ ...like, _id: ids.next(), applicationId })),
     );
-    await db.interactions.collection.insertMany(uses as never);
+    await db.interactions.insertMany(uses);
     await forEachLimit(uses, 16, ({ _id }) => fixture.worker.enqueue('post-interaction', { interactionId: _id }));
     return uses.length;
   };

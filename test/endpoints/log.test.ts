@@ -46,7 +46,7 @@ describe('GET /api/applications/{id}/deliveries', () => {
     );
   const put = async (docs: InteractionDoc[]): Promise<string[]> => {
     for (let at = 0; at < docs.length; at += 5_000)
-      await api.platform.db.interactions.collection.insertMany(docs.slice(at, at + 5_000) as never, { ordered: false });
+      await api.platform.db.interactions.insertMany(docs.slice(at, at + 5_000), { ordered: false });
     return docs.map(({ _id }) => _id);
   };
 

@@ -70,7 +70,7 @@ describe('Interactions Endpoint: races between answers', function () {
       fixture.endpoint.answer(reply(200, answer));
       const id = await fixture.use();
       // The callback has read the interaction as unanswered. The HTTPS answer is applied just before its write.
-      interceptNext(fixture.api.platform.db.interactions.collection, 'findOneAndUpdate', async (real) => {
+      interceptNext(fixture.api.platform.db.interactions, 'findOneAndUpdate', async (real) => {
         await fixture.post(id);
         return real();
       });

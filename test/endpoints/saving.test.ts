@@ -14,7 +14,7 @@ describe('PATCH /api/applications/{id} with an interactionsEndpointUrl', () => {
     const path = `/api/applications/${bot.applicationId}`;
     const { applications, accounts } = api.platform.db;
     await applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: keptUrl } });
-    const stored = async () => [await applications.findOne({ _id: bot.applicationId }).lean(), await accounts.findById(bot.id).lean()];
+    const stored = async () => [await applications.findOne({ _id: bot.applicationId }), await accounts.findOne({ _id: bot.id })];
     const before = await stored();
     const body = { name: 'other', description: 'other', public: true, inDirectory: true, interactionsEndpointUrl: url };
     const answer: Answer = await api.call('PATCH', path, { as: owner.as, body });

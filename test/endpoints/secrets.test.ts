@@ -42,7 +42,7 @@ describe('Interactions Endpoint: secrets', () => {
   const allOfRedis = (): Promise<string> => dumpRedis(redis, fixture.api.platform.config.REDIS_PREFIX);
   const allOfMongo = async (): Promise<string> => {
     const { db } = fixture.api.platform;
-    return JSON.stringify(await Promise.all([db.applications, db.interactions, db.messages].map((one) => one.collection.find().toArray())));
+    return JSON.stringify(await Promise.all([db.applications, db.interactions, db.messages].map((one) => one.find().toArray())));
   };
 
   it('no log, job, Redis key, document or reason contains a token or the signing secret', async function readAll() {

@@ -118,7 +118,7 @@ describe('Interactions Endpoint: requests', () => {
     const id = await fixture.use({ command: 'say', body: { text: 'count: 3 loud: yes' } });
     await endpointFixture.post(id);
     const { _id, username, displayName, avatarUrl } =
-      (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
+      (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId })) ?? expect.fail();
     expect(latest().json).to.deep.equal({
       type: 'command',
       id,

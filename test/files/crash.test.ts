@@ -70,7 +70,7 @@ describe('files: an API process killed during an upload', () => {
 
   it('after-message-write: the message and its files are stored, and the sweep keeps them', async () => {
     await postAndExpectKill(await start('api', 'after-message-write'));
-    const [message] = await api.platform.db.messages.find().sort({ _id: -1 }).limit(1).lean();
+    const [message] = await api.platform.db.messages.find().sort({ _id: -1 }).limit(1).toArray();
     await sweepAfterAging();
     expect((await filesOf(message?._id)).map(({ state, openAt }) => [state, openAt])).to.deep.equal([
       ['stored', undefined],

@@ -89,7 +89,7 @@ export async function onDisk({ platform }: TestApi): Promise<{ blobs: string[]; 
 }
 
 /** All file documents. */
-export const fileDocs = async ({ platform }: TestApi): Promise<FileDoc[]> => await platform.db.files.find().sort({ _id: 1 }).lean();
+export const fileDocs = async ({ platform }: TestApi): Promise<FileDoc[]> => await platform.db.files.find().sort({ _id: 1 }).toArray();
 
 /** Runs `act`, and expects that it changes no file document, no blob and no file being received. */
 export async function expectSameFiles(api: TestApi, act: () => Promise<unknown>): Promise<void> {
@@ -101,7 +101,7 @@ export async function expectSameFiles(api: TestApi, act: () => Promise<unknown>)
 /** Makes undecided files, or all files of a message, undecided for 16 minutes, so that the sweep decides about them. */
 export async function ageFiles({ platform }: TestApi, messageId?: string): Promise<void> {
   const filter = messageId === undefined ? { openAt: { $exists: true } } : { messageId };
-  await platform.db.files.collection.updateMany(filter, { $set: { openAt: new Date(Date.now() - 16 * 60_000) } });
+  await platform.db.files.updateMany(filter, { $set: { openAt: new Date(Date.now() - 16 * 60_000) } });
 }
 
 /** Expects that every file document has a blob and a message that lists it, that no other blob exists, and that no file is being received. */
@@ -110,7 +110,7 @@ export async function expectNoOrphans(api: TestApi): Promise<void> {
   const { blobs, incoming } = await onDisk(api);
   expect(incoming, 'files being received').to.deep.equal([]);
   expect(sorted(new Set(docs.map(({ blob }) => blob))), 'blobs').to.deep.equal(blobs);
-  const messages = await api.platform.db.messages.find({}, { attachments: 1 }).lean();
+  const messages = await api.platform.db.messages.find({}, { projection: { attachments: 1 } }).toArray();
   const attached = messages.flatMap(({ attachments }) => attachments.map(({ id }) => id));
   expect(sorted(docs.map(({ _id }) => _id)), 'files of messages').to.deep.equal(sorted(attached));
 }

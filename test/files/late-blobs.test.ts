@@ -19,7 +19,7 @@ describe('files that are written only after the sweep has deleted their document
       await sweepFiles(platform);
       await platform.blobs.put(...blob);
     };
-    const template = (await platform.db.messages.findOne().lean()) as MessageDoc;
+    const template = (await platform.db.messages.findOne()) as MessageDoc;
     return postWithFiles(
       { ...platform, blobs: { ...platform.blobs, put } },
       { messageId, channelId: server.general, accountId: owner.id, serverId: server.id },
@@ -36,10 +36,10 @@ describe('files that are written only after the sweep has deleted their document
     const { messages } = api.platform.db;
     await post('x');
     const message = await postLate(async (one) => {
-      await messages.collection.insertOne({ ...one } as never);
+      await messages.insertOne({ ...one });
       return one;
     });
-    const stored = await messages.findOne({ _id: message._id }).lean();
+    const stored = await messages.findOne({ _id: message._id });
     expect([stored?.attachments, message.attachments]).to.deep.equal([[], []]);
     await expectNothing();
   });
@@ -47,12 +47,12 @@ describe('files that are written only after the sweep has deleted their document
   it('a message posted just after the sweep looked for it keeps its files', async () => {
     const { id, attachments } = await postFiles([{ name: 'a.txt', bytes: 'kept' }]);
     const { messages, files } = api.platform.db;
-    const message = await messages.findOne({ _id: id }).lean();
+    const message = await messages.findOne({ _id: id });
     await messages.deleteOne({ _id: id });
     await ageFiles(api, id);
-    beforeNextQuery(files, 'updateMany' as never, async () => {
-      await messages.collection.insertOne({ ...message } as never);
-      await files.collection.updateMany({ messageId: id }, { $unset: { openAt: 1 } });
+    beforeNextQuery(files, 'updateMany', async () => {
+      await messages.insertOne({ ...message } as never);
+      await files.updateMany({ messageId: id }, { $unset: { openAt: 1 } });
     });
     await sweepFiles(api.platform);
     expect((await getFile(api, attachments[0] as { url: string })).status).to.equal(200);

@@ -39,9 +39,9 @@ describe('files of messages', () => {
   it('deletes the files of a message that is deleted right after its insert', async () => {
     const { files } = api.platform.db;
     // The first update sets the message's id before the insert; the second confirms that the message has the files.
-    beforeNextQuery(files, 'updateMany' as never, async () => {
-      beforeNextQuery(files, 'updateMany' as never, async () => {
-        const [message] = await api.platform.db.messages.find().sort({ _id: -1 }).limit(1).lean();
+    beforeNextQuery(files, 'updateMany', async () => {
+      beforeNextQuery(files, 'updateMany', async () => {
+        const [message] = await api.platform.db.messages.find().sort({ _id: -1 }).limit(1).toArray();
         await remove(String(message?._id));
       });
     });
@@ -65,7 +65,7 @@ describe('files of messages', () => {
       messageId: api.platform.ids.next(),
       openAt: old,
     };
-    await api.platform.db.files.collection.insertOne(unlisted as never);
+    await api.platform.db.files.insertOne(unlisted as never);
     await sweepFiles(api.platform);
     const left = (await fileDocs(api)).filter(({ _id }) => [first?._id, second?._id, unlisted._id].includes(_id));
     expect(left.map(({ _id, openAt }) => [_id, openAt?.getTime()])).to.deep.equal([
@@ -84,13 +84,13 @@ describe('files of messages', () => {
     const to = newOwner();
     const attachments = await copyTo(await stored(source.id), to);
     const { outbox: _, outboxAt: __, ...rest } = await stored(source.id);
-    await api.platform.db.messages.collection.insertOne({ ...rest, _id: to.messageId, channelId: to.channelId, attachments } as never);
+    await api.platform.db.messages.insertOne({ ...rest, _id: to.messageId, channelId: to.channelId, attachments });
     await decideCopies(api.platform, [to.messageId]);
     return { id: to.messageId, attachments };
   };
   /** Runs `act` after the next insert of file documents, before its caller continues. */
   const afterNextInsert = (act: () => Promise<unknown>): void =>
-    interceptNext(api.platform.db.files.collection, 'insertMany', async (real) => {
+    interceptNext(api.platform.db.files, 'insertMany', async (real) => {
       const result = await real();
       await act();
       return result;
@@ -125,7 +125,11 @@ describe('files of messages', () => {
       const message = await stored(source.id);
       const to = newOwner();
       if (moment === 'find') afterNextInsert(drop);
-      else beforeNextQuery(api.platform.db.files, 'find' as never, async () => setImmediate(() => void drop()));
+      else
+        interceptNext(api.platform.db.files, 'find', (find) => {
+          setImmediate(() => void drop());
+          return find();
+        });
       const attachments = await copyTo(message, to);
       for (const attachment of attachments) expect(await statusOf(addressOf(attachment))).to.equal(200);
       await decideCopies(api.platform, [to.messageId]);
@@ -162,14 +166,14 @@ describe('files of messages', () => {
 
   it('a copy made during the conversion of an image has the converted form', async () => {
     const source = await post(1);
-    const [file] = await api.platform.db.files.find({ messageId: source.id }).lean();
+    const [file] = await api.platform.db.files.find({ messageId: source.id }).toArray();
     const waiting = { state: 'waiting' as const, original: file?.blob as string, blob: 'd'.repeat(32) };
     await api.platform.db.files.updateOne({ _id: String(file?._id) }, { $set: waiting });
     const converted = { state: 'stored' as const, blob: file?.blob as string, original: waiting.blob, filename: 'final.txt', size: 6 };
     afterNextInsert(() => api.platform.db.files.updateOne({ _id: String(file?._id) }, { $set: converted }));
     const to = newOwner();
     const [copy] = (await copyTo(await stored(source.id), to)) as [StoredAttachment];
-    const doc = await api.platform.db.files.findOne({ _id: copy.id }).lean();
+    const doc = await api.platform.db.files.findOne({ _id: copy.id });
     expect([doc?.state, doc?.blob, doc?.original]).to.deep.equal(['stored', file?.blob, waiting.blob]);
     expect(doc && toStoredAttachment(doc)).to.deep.equal(copy);
     expect([copy.filename, await statusOf(addressOf(copy))]).to.deep.equal(['final.txt', 200]);
@@ -180,10 +184,10 @@ describe('files of messages', () => {
   it('deletes all files of a deleted channel in batches; running it again changes nothing', async () => {
     const { id: channelId } = await makeChannel(api, owner, server.id);
     await sendBody(`${api.url}/api/channels/${channelId}/messages`, bot.as, formOf({}, [{ name: 'a.txt', bytes: 'x' }]));
-    const doc = await api.platform.db.files.findOne({ channelId }).lean();
+    const doc = await api.platform.db.files.findOne({ channelId });
     const id = (): string => api.platform.ids.next();
     const more = Array.from({ length: 450 }, () => ({ ...doc, _id: id(), key: id(), blob: id() }));
-    await api.platform.db.files.collection.insertMany(more as never[]);
+    await api.platform.db.files.insertMany(more as never[]);
     await api.platform.db.messages.deleteMany({ channelId });
     let rounds = 0;
     await removeChannelFiles(api.platform, channelId, async () => ++rounds);

@@ -32,6 +32,6 @@ describe('files on S3 (s3rver 3.7)', () => {
     await s3.close();
     const answer = await post();
     expect([answer.status, answer.body.code]).to.deep.equal([503, 'unavailable']);
-    expect(await api.platform.db.messages.collection.countDocuments({ deleted: { $exists: false } })).to.equal(0);
+    expect(await api.platform.db.messages.countDocuments({ deleted: { $exists: false } })).to.equal(0);
   });
 });

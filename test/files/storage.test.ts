@@ -27,8 +27,8 @@ describe('storage limits of accounts and servers', () => {
   const stored = async (slot = 0): Promise<(number | undefined)[]> => {
     const { accounts, servers } = api.platform.db;
     const [accountDoc, serverDoc] = await Promise.all([
-      accounts.findOne({ _id: botOf(seeded, slot).id }).lean(),
-      servers.findOne({ _id: seeded.serverId }).lean(),
+      accounts.findOne({ _id: botOf(seeded, slot).id }),
+      servers.findOne({ _id: seeded.serverId }),
     ]);
     return [accountDoc?.storedBytes, serverDoc?.storedBytes];
   };
@@ -79,7 +79,7 @@ describe('storage limits of accounts and servers', () => {
   it('counts the bytes of copies once, until the last copy is deleted', async () => {
     await start(1, 1);
     const { body } = await post(0, 600 * kib);
-    const source = (await api.platform.db.messages.findOne({ _id: body.id }).lean()) as MessageDoc;
+    const source = (await api.platform.db.messages.findOne({ _id: body.id })) as MessageDoc;
     const owners = [1, 2].map(() => ({ messageId: api.platform.ids.next(), channelId: source.channelId }));
     await copyFiles(api.platform, source, owners);
     const ids = (await fileDocs(api)).map(({ _id }) => _id);

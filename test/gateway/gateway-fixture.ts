@@ -64,7 +64,7 @@ export class GatewayFixture {
   async makeAccount(kind: 'bot' | 'person', ...serverIds: string[]): Promise<TestAccount> {
     const { ids, db } = this.worker;
     const id = ids.next();
-    await db.accounts.collection.insertOne({
+    await db.accounts.insertOne({
       _id: id,
       kind,
       username: `u${id}`,
@@ -85,7 +85,7 @@ export class GatewayFixture {
     const _id = this.worker.ids.next();
     const { token, hash } = newToken(_id);
     const expiresAt = kind === 'bot' ? null : new Date(Date.now() + 3_600_000);
-    await this.worker.db.tokens.create({
+    await this.worker.db.tokens.insertOne({
       _id,
       accountId,
       kind: kind === 'bot' ? 'bot' : 'session',
@@ -100,7 +100,7 @@ export class GatewayFixture {
   async makeServer(): Promise<string> {
     const id = this.worker.ids.next();
     const everyone = { id, name: '@everyone', color: null, hoist: false, permissions: 1, botId: null };
-    await this.worker.db.servers.collection.insertOne({
+    await this.worker.db.servers.insertOne({
       _id: id,
       name: 'Server',
       ownerId: '0',
@@ -113,7 +113,7 @@ export class GatewayFixture {
   async makeChannel(serverId: string, overwrites: Overwrite[] = []): Promise<string> {
     const id = this.worker.ids.next();
     await this.changing(serverId, [], () =>
-      this.worker.db.channels.collection.insertOne({ _id: id, serverId, kind: 'text', name: 'c', parentId: null, overwrites } as never),
+      this.worker.db.channels.insertOne({ _id: id, serverId, kind: 'text', name: 'c', parentId: null, overwrites } as never),
     );
     return id;
   }
@@ -130,7 +130,7 @@ export class GatewayFixture {
     const id = this.worker.ids.next();
     const outbox = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
     await this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-      this.worker.db.members.create({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), outbox }),
+      this.worker.db.members.insertOne({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), outbox }),
     );
     return async () => {
       await this.appendForAccount(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });

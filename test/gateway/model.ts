@@ -39,8 +39,8 @@ export async function runModel(
       { id, name: '@everyone', permissions: everyoneViews ? view : 0 },
       { id: roleId, name: 'role', permissions: roleViews ? view : 0 },
     ];
-    return db.servers.collection.updateOne(
-      { _id: id as never },
+    return db.servers.updateOne(
+      { _id: id },
       { $set: { roles: roles.map((role) => ({ ...role, color: null, hoist: false, botId: null })) } },
     );
   };

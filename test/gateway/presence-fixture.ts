@@ -101,7 +101,15 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
       const userIds = [one.id, other.id].toSorted() as [string, string];
       const _id = gateway.worker.ids.next();
       const createdAt = new Date();
-      return gateway.worker.db.dms.create({ _id, pair: userIds.join(':'), userIds, bots, lastMessageId: null, activeId: _id, createdAt });
+      return gateway.worker.db.dms.insertOne({
+        _id,
+        pair: userIds.join(':'),
+        userIds,
+        bots,
+        lastMessageId: null,
+        activeId: _id,
+        createdAt,
+      });
     },
     async received(...clients) {
       await fixture.publish();

@@ -131,7 +131,7 @@ describe('gateway: presence', () => {
     });
 
   const setMembers = (memberCount: number, ...ids: string[]): Promise<unknown> =>
-    fixture.gateway.worker.db.servers.collection.updateMany({ _id: { $in: ids as never[] } }, { $set: { memberCount } });
+    fixture.gateway.worker.db.servers.updateMany({ _id: { $in: ids } }, { $set: { memberCount } });
 
   it('an opted-in bot receives PRESENCE_UPDATE for its small servers without a watch, once, and not of itself', async () => {
     const more = [await fixture.makeServer(), await fixture.makeServer()];

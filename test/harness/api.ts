@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
-import type { Model } from 'mongoose';
+import { mongo } from 'mongoose';
 import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
+import type { Collection } from '../../lib/store/mongo/database.ts';
 import { type ApiPlatform, openApiPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { monitoredUrl, onDatabaseCommand } from './commands.ts';
 import { ignoreManagingWrites } from './intercept.ts';
@@ -29,10 +30,14 @@ export interface TestApi {
   close(): Promise<void>;
 }
 
+/** All collections of a database. */
+export const collectionsOf = (db: ApiPlatform['db']): Collection<{ _id: string }>[] =>
+  Object.values(db).filter((one): one is Collection<{ _id: string }> => one instanceof mongo.Collection);
+
 /** Deletes all documents of a database, except the settings of its log. */
 async function empty(db: ApiPlatform['db']): Promise<void> {
-  const models = Object.values(db).filter((model: unknown) => model instanceof Function && 'deleteMany' in model && model !== db.log);
-  await Promise.all(models.map((model) => (model as Model<object>).deleteMany({}).exec()));
+  const emptied = collectionsOf(db).filter(({ collectionName }) => collectionName !== db.log.collectionName);
+  await Promise.all(emptied.map((one) => one.deleteMany({})));
 }
 
 /**
@@ -40,7 +45,7 @@ async function empty(db: ApiPlatform['db']): Promise<void> {
  * newest id is the least for new ones. False if the database cannot be reached.
  */
 const forgetStart = ({ meta, log, applications, webhooks, messages }: ApiPlatform['db']): Promise<boolean> =>
-  Promise.all([meta, log, applications, webhooks, messages].map(({ collection }) => collection.deleteMany({}))).then(
+  Promise.all([meta, log, applications, webhooks, messages].map((one) => one.deleteMany({}))).then(
     () => true,
     () => false,
   );

@@ -38,11 +38,11 @@ export async function makeFollowing(platform: ApiPlatform, followers: number, bo
 
 /** The copies of a message, sorted by channel, without tombstones. */
 export const copiesOf = async ({ db }: Platform, messageId: string): Promise<MessageDoc[]> =>
-  (await db.messages.find({ copyOf: messageId }).sort({ channelId: 1 }).lean()).filter((copy) => !copy.deleted);
+  (await db.messages.find({ copyOf: messageId }).sort({ channelId: 1 }).toArray()).filter((copy) => !copy.deleted);
 
 /** Runs the job of the next chunk from the stored progress; false if the crosspost has no pending chunks. */
 export async function nextChunk(worker: WorkerPlatform, messageId: string): Promise<boolean> {
-  const source = await worker.db.messages.findOne({ _id: messageId }).lean();
+  const source = await worker.db.messages.findOne({ _id: messageId });
   if (!source?.crosspostAt) return false;
   await copyToFollowers(worker, messageId, source.crosspostTo ?? beforeAllFollowers);
   return true;

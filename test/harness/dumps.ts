@@ -20,7 +20,7 @@ export async function dumpRedis(redis: Redis, prefix: string): Promise<string> {
 /** All documents of the database, by collection, as text. */
 export async function dumpMongo({ db: models }: Pick<Platform, 'db'>): Promise<string> {
   const { db } = models.accounts;
-  const all = (await db.listCollections()).map(async ({ name }) => [name, await db.collection(name).find().toArray()]);
+  const all = (await db.listCollections().toArray()).map(async ({ name }) => [name, await db.collection(name).find().toArray()]);
   return JSON.stringify(await Promise.all(all));
 }
 

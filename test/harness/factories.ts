@@ -138,20 +138,20 @@ export const makeInvite = (api: TestApi, as: Caller, serverId: string, input: In
 
 /** Sets an invite's expiry to the past. */
 export const expireInvite = ({ platform: { db } }: TestApi, code: string): Promise<unknown> =>
-  db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } }).exec();
+  db.invites.updateOne({ _id: code }, { $set: { expiresAt: new Date(Date.now() - 1) } });
 
 /** Stores a ban by a direct write: unlike the API, it removes nobody. */
 export const storeBan = async ({ platform: { db } }: TestApi, serverId: string, userId: string, createdAt = new Date()): Promise<void> => {
-  await db.bans.create({ _id: `${serverId}:${userId}`, serverId, userId, reason: null, createdAt });
+  await db.bans.insertOne({ _id: `${serverId}:${userId}`, serverId, userId, reason: null, createdAt });
 };
 
 /** Makes the idempotent creates so far, or those that match `filter`, look as if their process had died before it stored its answer. */
 export const loseAnswers = ({ platform: { db } }: TestApi, filter: { resourceId?: string } = {}): Promise<unknown> =>
-  db.idempotency.updateMany(filter, { $set: { answer: null, claimedAt: new Date(0) } }).exec();
+  db.idempotency.updateMany(filter, { $set: { answer: null, claimedAt: new Date(0) } });
 
 /** The stored number of members of a server. */
 export const memberCountOf = async ({ platform: { db } }: TestApi, serverId: string): Promise<number | undefined> =>
-  (await db.servers.findOne({ _id: serverId }).lean())?.memberCount;
+  (await db.servers.findOne({ _id: serverId }))?.memberCount;
 
 /** Joins `joiner` to the server with a new invite of `inviter`. */
 export async function join(api: TestApi, inviter: Caller, serverId: string, joiner: Caller): Promise<Server> {

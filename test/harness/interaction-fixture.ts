@@ -130,13 +130,13 @@ export async function startInteractionFixture(overrides: Record<string, string> 
     },
     send: (route, id, body, headers = {}) => api.call('POST', `/api/interactions/${id}/${tokenOf(id)}/${route}`, { body, headers }),
     async stored(id) {
-      const found = await db.interactions.findOne({ _id: id }).lean();
+      const found = await db.interactions.findOne({ _id: id });
       if (!found) throw new Error(`no interaction ${id}`);
       return found;
     },
-    messages: async () => await db.messages.find({ channelId }).sort({ _id: 1 }).lean(),
+    messages: async () => await db.messages.find({ channelId }).sort({ _id: 1 }).toArray(),
     async age(id, ms, field = 'createdAt') {
-      await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
+      await db.interactions.updateOne({ _id: id }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
     },
     async relayedStates(id) {
       await relayEvents(worker, 'interaction', id);
@@ -150,8 +150,8 @@ export async function startInteractionFixture(overrides: Record<string, string> 
     },
     async snapshot() {
       const [interactions, messages] = await Promise.all([
-        db.interactions.find().sort({ _id: 1 }).lean(),
-        db.messages.find().sort({ _id: 1 }).lean(),
+        db.interactions.find().sort({ _id: 1 }).toArray(),
+        db.messages.find().sort({ _id: 1 }).toArray(),
       ]);
       return JSON.stringify({ interactions, messages, bot: await fixture.botEvents() });
     },

@@ -2,10 +2,6 @@ import type { EnqueuePlatform } from '../../lib/store/platform.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
-interface Query {
-  exec: () => Promise<unknown>;
-}
-
 /** Replaces the next call of `target[name]` with `act`, which can make the call with `real`. Use it to act just before or after one database call. */
 export function interceptNext(target: object, name: string, act: (real: () => Promise<unknown>) => Promise<unknown>): void {
   const held = target as Record<string, Method>;
@@ -31,26 +27,11 @@ export const holdNext = (targets: readonly object[], names: readonly string[]): 
   });
 
 /**
- * Runs `act` just before the next query made by `model[method]` is sent to the database. This makes another request's effect arrive at the worst moment, every
+ * Runs `act` just before the next query made by `collection[method]` is sent to the database. This makes another request's effect arrive at the worst moment, every
  * time. For races that parallel requests rarely trigger.
  */
-export function beforeNextQuery<K extends string>(
-  model: Record<K, (...args: never[]) => unknown>,
-  method: K,
-  act: () => Promise<unknown>,
-): void {
-  const real = model[method];
-  model[method] = function once(this: unknown, ...args: never[]): unknown {
-    model[method] = real;
-    const query = Reflect.apply(real, this, args) as Query;
-    const exec = query.exec.bind(query);
-    query.exec = async () => {
-      await act();
-      return exec();
-    };
-    return query;
-  };
-}
+export const beforeNextQuery = (collection: object, method: string, act: () => Promise<unknown>): void =>
+  interceptNext(collection, method, (real) => act().then(real));
 
 /**
  * Lets calls that manage a server run without waiting for each other, as they do without Redis. For tests that make one call within another, in which only the

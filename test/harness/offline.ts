@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 
 // Loaded with the configuration of every test: any connection that would leave this machine fails at once (CONTRIBUTING.md#tests).
 const loopback = /^(localhost|127(\.\d+){3}|::1|0\.0\.0\.0|::)?$/;
-const prototype = Socket.prototype as unknown as { connect: (this: Socket, ...args: unknown[]) => Socket };
+const prototype = Socket.prototype as { connect: (this: Socket, ...args: unknown[]) => Socket };
 const { connect } = prototype;
 
 /** The host argument of `connect(options | port, host?)`; empty for a path or this machine. Node wraps its own calls in an array. */

@@ -1,5 +1,6 @@
 import { foldCase } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
+import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { createSecret, seal } from '../../lib/store/seal.ts';
 import type { Bot } from './factories.ts';
@@ -56,6 +57,7 @@ const serverOf = (_id: string, ownerId: string, channels: number, memberCount: n
   iconUrl: null,
   ownerId,
   roles: [{ id: _id, name: '@everyone', color: null, hoist: false, permissions: 15, botId: null }],
+  rolesVersion: 0,
   invitesPaused: false,
   types: [],
   community: false,
@@ -106,9 +108,10 @@ export async function seedServer(platform: Platform, counts: { bots: number; cha
   });
   const channelIds = Array.from({ length: counts.channels }, id);
   const people = counts.people ? await makePeople(platform, counts.people) : [];
-  await db.accounts.insertMany([accountOf(ownerId, 'person', null), ...bots.map((bot) => accountOf(bot.id, 'bot', bot.applicationId))]);
-  await db.tokens.insertMany([owner.doc, ...bots.map((bot) => bot.credential.doc)]);
-  await db.applications.insertMany(
+  await insertMissing(db.accounts, [accountOf(ownerId, 'person', null), ...bots.map((bot) => accountOf(bot.id, 'bot', bot.applicationId))]);
+  await insertMissing(db.tokens, [owner.doc, ...bots.map((bot) => bot.credential.doc)]);
+  await insertMissing(
+    db.applications,
     bots.map((bot) => ({
       _id: bot.applicationId,
       ownerId,
@@ -124,9 +127,12 @@ export async function seedServer(platform: Platform, counts: { bots: number; cha
       createdAt: new Date(),
     })),
   );
-  await db.servers.insertMany([serverOf(serverId, ownerId, counts.channels, counts.bots + people.length + 1)]);
-  await db.channels.insertMany(channelIds.map((_id, position) => channelOf(_id, serverId, position)));
-  await db.members.insertMany([
+  await insertMissing(db.servers, [serverOf(serverId, ownerId, counts.channels, counts.bots + people.length + 1)]);
+  await insertMissing(
+    db.channels,
+    channelIds.map((_id, position) => channelOf(_id, serverId, position)),
+  );
+  await insertMissing(db.members, [
     memberOf(serverId, ownerId, false),
     ...bots.map((bot) => memberOf(serverId, bot.id, true)),
     ...people.map((person) => memberOf(serverId, person.id, false)),
@@ -152,10 +158,12 @@ export async function fillServer({ db, ids }: Platform, serverId: string, count:
       username: `${name}${start + at}`,
       displayName: `${name.charAt(0).toUpperCase()}${name.slice(1)} ${start + at}`,
     }));
-    await db.accounts.collection.insertMany(
-      part.map(({ userId, ...names }) => ({ _id: userId, kind: 'person', ...names, ...none, status: 'online', createdAt })) as never,
+    await insertMissing(
+      db.accounts,
+      part.map(({ userId, ...names }) => ({ _id: userId, kind: 'person', ...names, ...none, status: 'online', createdAt })),
     );
-    await db.members.collection.insertMany(
+    await insertMissing(
+      db.members,
       part.map(({ userId, username, displayName }) => ({
         _id: `${serverId}:${userId}`,
         serverId,
@@ -164,10 +172,10 @@ export async function fillServer({ db, ids }: Platform, serverId: string, count:
         roles: [],
         joinedAt: createdAt,
         search: { username, displayName: foldCase(displayName) },
-      })) as never,
+      })),
     );
   }
-  await db.servers.collection.updateOne({ _id: serverId as never }, { $inc: { memberCount: count } });
+  await db.servers.updateOne({ _id: serverId }, { $inc: { memberCount: count } });
   return userIds;
 }
 
@@ -180,9 +188,10 @@ export async function fillRoles({ db }: Platform, serverId: string, count: numbe
 
 /** Makes a person a member of `count` servers that do not exist, in the first free slots of their list of servers. */
 export async function fillMemberships({ db }: Platform, userId: string, count: number): Promise<void> {
-  const taken = (await db.members.find({ userId }).lean()).map(({ slot }) => slot);
+  const taken = (await db.members.find({ userId }).toArray()).map(({ slot }) => slot);
   const free = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => !taken.includes(slot));
-  await db.members.insertMany(
+  await insertMissing(
+    db.members,
     free.slice(0, count).map((slot) => ({ ...memberOf(String(10n ** 18n + BigInt(slot)), userId, false), slot })),
   );
 }
@@ -196,8 +205,9 @@ export async function giveTokens({ db, ids }: Platform, userIds: readonly string
   });
   for (let start = 0; start < made.length; start += 1_000) {
     const part = made.slice(start, start + 1_000);
-    await db.tokens.collection.insertMany(
-      part.map(({ _id, accountId, hash }) => ({ _id, accountId, kind: 'session', hash, createdAt, expiresAt: null })) as never,
+    await insertMissing(
+      db.tokens,
+      part.map(({ _id, accountId, hash }) => ({ _id, accountId, kind: 'session', hash, createdAt, expiresAt: null })),
     );
   }
   return made.map(({ token }) => token);
@@ -206,7 +216,10 @@ export async function giveTokens({ db, ids }: Platform, userIds: readonly string
 /** Makes `count` people by direct writes, each with a session. */
 export async function makePeople(platform: Platform, count: number): Promise<{ id: string; token: string }[]> {
   const ids = Array.from({ length: count }, () => platform.ids.next());
-  await platform.db.accounts.insertMany(ids.map((id) => accountOf(id, 'person', null)));
+  await insertMissing(
+    platform.db.accounts,
+    ids.map((id) => accountOf(id, 'person', null)),
+  );
   const tokens = await giveTokens(platform, ids);
   return ids.map((id, at) => ({ id, token: tokens[at] as string }));
 }
@@ -217,8 +230,17 @@ export async function makeServers(
   members: readonly (readonly { id: string; bot: boolean }[])[],
 ): Promise<{ serverId: string; channelId: string }[]> {
   const servers = members.map(() => ({ serverId: ids.next(), channelId: ids.next() }));
-  await db.servers.insertMany(servers.map(({ serverId }, at) => serverOf(serverId, serverId, 1, members[at]?.length ?? 0)));
-  await db.channels.insertMany(servers.map(({ serverId, channelId }) => channelOf(channelId, serverId, 0)));
-  await db.members.insertMany(servers.flatMap(({ serverId }, at) => (members[at] ?? []).map(({ id, bot }) => memberOf(serverId, id, bot))));
+  await insertMissing(
+    db.servers,
+    servers.map(({ serverId }, at) => serverOf(serverId, serverId, 1, members[at]?.length ?? 0)),
+  );
+  await insertMissing(
+    db.channels,
+    servers.map(({ serverId, channelId }) => channelOf(channelId, serverId, 0)),
+  );
+  await insertMissing(
+    db.members,
+    servers.flatMap(({ serverId }, at) => (members[at] ?? []).map(({ id, bot }) => memberOf(serverId, id, bot))),
+  );
   return servers;
 }

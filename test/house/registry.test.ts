@@ -6,7 +6,7 @@ import { type JobDefinition, jobs, queues } from '../../lib/contract/jobs.ts';
 import { Id } from '../../lib/contract/shared.ts';
 import { handlers } from '../../workers/handlers.ts';
 
-const entries = Object.entries(jobs as unknown as Record<string, JobDefinition>);
+const entries = Object.entries(jobs);
 const propertiesOf = (schema: TSchema): [string, TSchema][] => Object.entries((schema as TObject).properties);
 /** The data of a job with `id` in every field. */
 const dataOf = (entry: JobDefinition, id: string): Record<string, string> =>

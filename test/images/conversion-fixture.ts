@@ -69,19 +69,19 @@ export async function startConversionFixture(): Promise<ConversionFixture> {
         state: 'waiting',
         createdAt: now,
       };
-      await db.files.collection.insertOne({ ...file } as never);
+      await db.files.insertOne({ ...file });
       const path = await worker.blobs.newTempPath();
       await writeFile(path, image);
       await worker.blobs.put(file.original ?? '', path);
       if (posted) await post(file, now);
       return file;
     },
-    stored: async ({ _id }) => await db.files.findOne({ _id }).lean(),
+    stored: async ({ _id }) => await db.files.findOne({ _id }),
     async bytesOf(blob) {
       const found = await worker.blobs.open(blob);
       return found && Buffer.concat((await found.stream.toArray()) as Buffer[]);
     },
-    message: async ({ messageId }) => await db.messages.findOne({ _id: messageId }).lean(),
+    message: async ({ messageId }) => await db.messages.findOne({ _id: messageId }),
     blobs: async () => (await list(join(config.FILES_DIR, 'blobs'))).flatMap((path) => path.split('/')[1] ?? []).sort(),
     leftovers: async () => (await list(join(config.FILES_DIR, 'incoming'))).length,
     async expectNoChange(act) {
@@ -100,12 +100,15 @@ export async function startConversionFixture(): Promise<ConversionFixture> {
     },
   };
   const snapshot = async (): Promise<string> => {
-    const [files, messages] = await Promise.all([db.files.find().sort({ _id: 1 }).lean(), db.messages.find().sort({ _id: 1 }).lean()]);
+    const [files, messages] = await Promise.all([
+      db.files.find().sort({ _id: 1 }).toArray(),
+      db.messages.find().sort({ _id: 1 }).toArray(),
+    ]);
     return JSON.stringify({ files, messages, blobs: await fixture.blobs(), leftovers: await fixture.leftovers() });
   };
   const post = async (file: FileDoc, createdAt: Date): Promise<void> => {
     const other = { ...toStoredAttachment(file), id: ids.next(), key: name(), filename: 'another.zip' };
-    await db.messages.collection.insertOne({
+    await db.messages.insertOne({
       _id: file.messageId,
       channelId,
       serverId: seeded.serverId,
@@ -114,7 +117,7 @@ export async function startConversionFixture(): Promise<ConversionFixture> {
       ...plainMessage,
       attachments: [other, toStoredAttachment(file)],
       createdAt,
-    } as never);
+    });
   };
   return fixture;
 }

@@ -17,7 +17,7 @@ const deferred = (): { promise: Promise<void>; resolve: () => void } => {
 describe('convert-image concurrent with a delete of its file', () => {
   const fixture = use(startConversionFixture);
   afterEach(async () => {
-    const files = await fixture.api.platform.db.files.find().lean();
+    const files = await fixture.api.platform.db.files.find().toArray();
     expect([files, await fixture.blobs(), await fixture.leftovers()]).to.deep.equal([[], [], 0]);
   });
 

@@ -20,7 +20,7 @@ describe('convert-image', () => {
   /** Expects that only the blobs of stored files exist, and no temporary file. */
   afterEach(async () => {
     const { files } = fixture.api.platform.db;
-    const left: FileDoc[] = await files.find({ state: 'stored' }).lean();
+    const left: FileDoc[] = await files.find({ state: 'stored' }).toArray();
     expect(await fixture.blobs()).to.deep.equal([...new Set(left.map(({ blob }) => blob))].sort());
     expect(left.filter((file) => file.original || file.uploadedAs || file.begun !== undefined)).to.deep.equal([]);
     expect([await files.countDocuments(), await fixture.leftovers()]).to.deep.equal([left.length, 0]);
@@ -168,7 +168,7 @@ describe('convert-image', () => {
     ] as const) {
       const file = await fixture.upload(png);
       const copy: FileDoc = { ...file, _id: fixture.worker.ids.next(), key: `${file.key}2`, messageId: fixture.worker.ids.next() };
-      await fixture.api.platform.db.files.collection.insertOne({ ...copy } as never);
+      await fixture.api.platform.db.files.insertOne({ ...copy });
       await convert(file, one);
       await convert(copy, other);
       const [first, second] = [await fixture.stored(file), await fixture.stored(copy)];
@@ -222,7 +222,7 @@ describe('convert-image', () => {
     // The worker runs the jobs.
     const running = startWorker(fixture.worker, createMetrics('worker'));
     for (const { _id, original } of [old, left])
-      await waitUntil(async () => !(await files.exists({ _id, original: original as string })), 'the sweep');
+      await waitUntil(async () => !(await files.findOne({ _id, original: original as string }, { projection: { _id: 1 } })), 'the sweep');
     await running.close();
     expect((await fixture.stored(recent))?.state).to.equal('waiting');
     await convert(recent);

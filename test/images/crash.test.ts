@@ -21,7 +21,7 @@ describe('convert-image: a killed worker process', () => {
   const start = useOwnProcess(() => fixture.worker.config);
   afterEach(async () => {
     await fixture.worker.blobs.removeOldTemp(-1_000); // temporary files of the killed worker, otherwise deleted after 15 minutes
-    const left: FileDoc[] = await fixture.api.platform.db.files.find().lean();
+    const left: FileDoc[] = await fixture.api.platform.db.files.find().toArray();
     expect(await fixture.blobs()).to.deep.equal(left.map(({ blob }) => blob).sort());
     expect(left.filter((file) => file.original ?? file.begun)).to.deep.equal([]);
   });

@@ -31,7 +31,7 @@ describe('pictures: an API process killed during an upload', () => {
       await sweepFiles(api.worker); // too recent: a request may still use these files
       expect(await fileDocs(api)).to.have.length(2);
       await waitUntil(async () => (await fileDocs(api)).every(({ original, openAt }) => !original || openAt), 'the uploads are deleted');
-      await api.platform.db.files.collection.updateMany({ openAt: { $exists: true } }, { $set: { openAt: new Date(0) } });
+      await api.platform.db.files.updateMany({ openAt: { $exists: true } }, { $set: { openAt: new Date(0) } });
       await sweepFiles(api.worker);
       await api.worker.blobs.removeOldTemp(-1_000); // temporary files of the killed process, otherwise deleted after 15 minutes
       expect(await currentIcon()).to.equal(current);

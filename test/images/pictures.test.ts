@@ -206,7 +206,7 @@ describe('pictures: avatars and icons', () => {
 
   it('404 without delay for an icon whose server is deleted during the upload; stores nothing', async () => {
     const other = await makeServer(parlance, owner);
-    interceptNext(parlance.platform.db.files.collection, 'insertMany', async (real) => {
+    interceptNext(parlance.platform.db.files, 'insertMany', async (real) => {
       const inserted = await real();
       await send(parlance, 204, owner, 'DELETE', `/api/servers/${other.id}`);
       await finishRemoval(parlance.worker, other.id);

@@ -37,7 +37,7 @@ describe('Interaction: answers', () => {
       const deferred = await fixture.use();
       await fixture.send('callback', deferred, { type: 'defer' });
       expect((await fixture.send('followup', deferred, { content })).body.content).to.equal(content);
-      const [stored] = await fixture.api.platform.db.messages.find({ _id: String(body.id) }).lean();
+      const [stored] = await fixture.api.platform.db.messages.find({ _id: String(body.id) }).toArray();
       expect(stored).to.deep.include({ content, embeds: [{ title: '$content' }] });
       const hidden = await fixture.use();
       await answer(hidden, { content, ephemeral: true });
@@ -72,7 +72,7 @@ describe('Interaction: answers', () => {
     const [id, open] = [await fixture.use(), await fixture.use()];
     await answer(open);
     const { db, accessVersions } = fixture.api.platform;
-    const channel = await db.channels.findOne({ _id: fixture.channelId }).lean();
+    const channel = await db.channels.findOne({ _id: fixture.channelId });
     const change = <T>(write: () => Promise<T>) => accessVersions.runChange({ servers: [fixture.seeded.serverId] }, write);
     await change(async () => db.channels.deleteOne({ _id: fixture.channelId }));
     try {
@@ -95,7 +95,7 @@ describe('Interaction: answers', () => {
     expect(second).to.deep.include({ status: 201, body: first.body });
     expectError(await answer(id), 409, 'already_answered');
     const { db } = fixture.api.platform;
-    const kept = JSON.stringify([await db.idempotency.find().lean(), await db.interactions.find().lean()]);
+    const kept = JSON.stringify([await db.idempotency.find().toArray(), await db.interactions.find().toArray()]);
     expect(kept).not.to.include(fixture.tokenOf(id));
   });
 
@@ -184,7 +184,7 @@ describe('Interaction: answers', () => {
 
     it('the callback returns its message although it was deleted meanwhile', async () => {
       const id = await fixture.use();
-      const { collection } = fixture.api.platform.db.messages;
+      const collection = fixture.api.platform.db.messages;
       const insert = collection.insertOne.bind(collection);
       // The DELETE comes when the answer is decided, and inserts the message before the callback does.
       collection.insertOne = async (...args: Parameters<typeof insert>) => {

@@ -12,7 +12,7 @@ describe('Interaction: an api process killed between its write and the enqueue',
   const useFatally = async (): Promise<string> => {
     const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
     await sendFatal(await start('api', 'after-invoke-write'), fixture.asPerson, 'POST', path, {});
-    const [interaction] = await fixture.api.platform.db.interactions.find({ state: 'created' }).lean();
+    const [interaction] = await fixture.api.platform.db.interactions.find({ state: 'created' }).toArray();
     return String(interaction?._id);
   };
   const expectSweepChangesNothing = () => fixture.expectNoChange(() => sweepInteractions(fixture.worker));
@@ -21,7 +21,7 @@ describe('Interaction: an api process killed between its write and the enqueue',
   it('the sweep sends a stored interaction to the bot, which can answer it', async () => {
     const id = await useFatally();
     // The test sets the age: pending for 2 s, with most of the 3 s left.
-    await fixture.api.platform.db.interactions.collection.updateOne({ _id: id as never }, [
+    await fixture.api.platform.db.interactions.updateOne({ _id: id }, [
       { $set: { createdAt: '$$NOW', outboxAt: { $subtract: ['$$NOW', 2_000] } } },
     ]);
     await sweepInteractions(fixture.worker);

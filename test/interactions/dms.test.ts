@@ -44,11 +44,11 @@ describe('Interaction: slash commands in DMs', () => {
   const listCommands = (as: Caller, channelId = dm.id): Promise<PickerCommand[]> =>
     send(fixture.api, 200, as, 'GET', `/api/channels/${channelId}/commands`);
   const names = (found: readonly { name: string }[]): string[] => found.map(({ name }) => name);
-  const messages = () => fixture.api.platform.db.messages.find({ channelId: dm.id }).sort({ _id: 1 }).lean();
+  const messages = () => fixture.api.platform.db.messages.find({ channelId: dm.id }).sort({ _id: 1 }).toArray();
   const withoutServer = async (act: () => Promise<unknown>): Promise<void> => {
     const { db, accessVersions } = fixture.api.platform;
     const serverId = fixture.seeded.serverId;
-    const member = await db.members.findOne({ _id: `${serverId}:${person.id}` }).lean();
+    const member = await db.members.findOne({ _id: `${serverId}:${person.id}` });
     const change = (write: () => Promise<unknown>) => accessVersions.runChange({ servers: [serverId], accounts: [person.id] }, write);
     await change(async () => db.members.deleteOne({ _id: `${serverId}:${person.id}` }));
     try {
@@ -109,7 +109,7 @@ describe('Interaction: slash commands in DMs', () => {
     it('answers 404 to a server’s or another bot’s command and in the DM of others, and 400 to a prefix command', async () => {
       const { db } = fixture.api.platform;
       const idOf = async (name: string) =>
-        (await db.commands.findOne({ 'commands.name': name }).lean())?.commands.find((one) => one.name === name)?.id;
+        (await db.commands.findOne({ 'commands.name': name }))?.commands.find((one) => one.name === name)?.id;
       for (const name of ['local', 'theirs'])
         await refused(fixture.api, [404, 'not_found'], person, 'POST', pathOf(String(await idOf(name))));
       await refused(fixture.api, [404, 'not_found'], stranger, 'POST', pathOf('hello'));

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { handlers as all } from '../../workers/handlers.ts';
 import { changeChannel } from '../harness/crosspost.ts';
@@ -25,7 +26,7 @@ describe('Interaction: jobs', () => {
       await fixture.register([{ name: 'hello', description: 'x', options }]);
       const id = await fixture.use({ body: { text: '$answer' } });
       await runRelay(id);
-      const owner = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
+      const owner = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId })) ?? expect.fail();
       const { _id, username, displayName, avatarUrl } = owner;
       expect(await fixture.botEvents()).to.deep.equal([
         {
@@ -49,7 +50,7 @@ describe('Interaction: jobs', () => {
 
     it('sends the interaction once when the job is repeated before the outbox was cleared', async () => {
       const id = await fixture.use();
-      const { outbox, outboxAt } = await fixture.stored(id);
+      const { outbox, outboxAt } = (await fixture.stored(id)) as Required<InteractionDoc>;
       await runRelay(id);
       await fixture.api.platform.db.interactions.updateOne({ _id: id }, { $set: { outbox, outboxAt } });
       await runRelay(id);

@@ -66,7 +66,7 @@ describe('Interaction: random steps compared with a model', () => {
   const collector = use(() => collectEvents(fixture));
   const reached = new Set<string>();
   let runCount = 0;
-  before(() => fixture.api.platform.db.messages.collection.createIndex({ 'interaction.id': 1 }));
+  before(() => fixture.api.platform.db.messages.createIndex({ 'interaction.id': 1 }));
 
   /** Takes steps in parallel, with no time in between. */
   const takeInParallel = async (
@@ -169,8 +169,8 @@ describe('Interaction: random steps compared with a model', () => {
 
   it('the server’s log has one MESSAGE_CREATE for each message that exists, and no other', async () => {
     const pending = { channelId: fixture.channelId, outboxAt: { $exists: true } };
-    const messages = fixture.api.platform.db.messages.collection;
-    while (await messages.findOne(pending as never)) await relayEvents(fixture.worker, 'channel', fixture.channelId);
+    const messages = fixture.api.platform.db.messages;
+    while (await messages.findOne(pending)) await relayEvents(fixture.worker, 'channel', fixture.channelId);
     await collector.caughtUp();
     const logged = collector.received.filter(
       ({ place, name }) => place === serverPlace(fixture.seeded.serverId) && name === 'MESSAGE_CREATE',

@@ -54,7 +54,7 @@ async function create({ api, seeded, bot, channelId, commands }: InteractionFixt
   };
   const update = [{ $replaceWith: { $mergeObjects: [{ $literal: doc }, { createdAt: '$$NOW', outboxAt: '$$NOW' }] } }];
   const options = { upsert: true, returnDocument: 'after' } as const;
-  return (await db.interactions.collection.findOneAndUpdate({ _id: _id as never }, update, options)) as unknown as InteractionDoc;
+  return (await db.interactions.findOneAndUpdate({ _id: _id }, update, options)) as InteractionDoc;
 }
 
 /** Creates an interaction to take steps with. */
@@ -156,7 +156,7 @@ export async function startSubject(fixture: InteractionFixture, collector: Event
       since = now;
       const back = (field: string) => ({ $cond: [{ $eq: [{ $type: field }, 'date'] }, { $subtract: [field, older] }, field] });
       const times = { createdAt: back('$createdAt'), openedAt: back('$openedAt'), outboxAt: back('$outboxAt') };
-      await db.interactions.collection.updateOne({ _id: id as never }, [{ $set: times }]);
+      await db.interactions.updateOne({ _id: id }, [{ $set: times }]);
     },
     driftMs: () => performance.now() - since,
     async finish() {
@@ -169,14 +169,11 @@ export async function startSubject(fixture: InteractionFixture, collector: Event
       const { state, messageId, answer, outbox, outboxAt } = stored;
       await collector.caughtUp();
       const filter = { 'interaction.id': id, deleted: { $exists: false } };
-      const messages = await db.messages.collection
-        .find(filter as never)
-        .sort({ _id: 1 })
-        .toArray();
+      const messages = await db.messages.find(filter).sort({ _id: 1 }).toArray();
       const posted = messages.map((message): Posted => {
         const { userId: user, name } = message.interaction as { userId: string; name: string };
         const as = JSON.stringify({ user, name }) === line && message.channelId === channelId ? '' : ' without its line';
-        return { by: `${posters.get(String(message._id))}${as}`, content: byOf(message.content), edited: message.editedAt !== null };
+        return { by: `${posters.get(message._id)}${as}`, content: byOf(message.content), edited: message.editedAt !== null };
       });
       const events = collector.received.slice(from).filter(({ data }) => data.id === id || String(data.content).startsWith(id));
       const toBot = events.filter(({ place, name }) => name === 'INTERACTION_CREATE' && place === accountPlace(fixture.bot.id));

@@ -54,7 +54,7 @@ describe('Interaction: states and transitions', () => {
       const id = await fixture.use();
       const { status, body } = await fixture.send('callback', id, { type: 'message', content: 'hi <@1>' });
       expect(status).to.equal(201);
-      const author = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId }).lean()) ?? expect.fail();
+      const author = (await fixture.api.platform.db.accounts.findOne({ _id: fixture.seeded.ownerId })) ?? expect.fail();
       const { username, displayName, avatarUrl } = author;
       expect(body).to.deep.include({
         channelId: fixture.channelId,

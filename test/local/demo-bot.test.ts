@@ -51,7 +51,7 @@ describe('the demo bot with all roles', function () {
     const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
     const { id } = await call<{ id: string }>('POST', `/api/channels/${demo.server.channelId}/commands/${commands[name]}/invoke`, body);
     const messageOf = (event: EventRecorder['received'][number]): Message | null => {
-      const message = event.t === 'MESSAGE_CREATE' ? (event.d as unknown as Message) : null;
+      const message = event.t === 'MESSAGE_CREATE' ? (event.d as Message) : null;
       return message?.author.id === demo.application.botId ? message : null;
     };
     await waitUntil(

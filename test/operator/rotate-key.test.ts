@@ -40,7 +40,7 @@ describe('Replacing APP_KEY', function () {
     return startTestApi({ MONGODB_URL, REDIS_PREFIX, ...keys });
   };
   const webhooks = (api: TestApi): Promise<Webhook[]> => send(api, 200, owner, 'GET', `/api/channels/${server.general}/webhooks`);
-  const storedKeyIds = async (): Promise<string[] | undefined> => (await first.platform.db.meta.findOne({}).lean())?.keys;
+  const storedKeyIds = async (): Promise<string[] | undefined> => (await first.platform.db.meta.findOne({}))?.keys;
   const expectRefusedStart = async (keys: Record<string, string>): Promise<void> => {
     const error = await startWith(keys).then(
       () => null,
@@ -73,7 +73,7 @@ describe('Replacing APP_KEY', function () {
     const created = { state: 'created', createdAt: new Date(), openedAt: null, messageId: null, endpoint: false, deliveredAt: null };
     const use = { applicationId: bot.applicationId, botId: bot.id, channelId: server.general, serverId: server.id, userId: owner.id };
     const command = { command: { id: '1', name: 'x' }, options: [], userRoles: [], ephemeral: false };
-    await api.platform.db.interactions.collection.insertOne({ _id: id, ...use, ...command, ...created } as never);
+    await api.platform.db.interactions.insertOne({ _id: id, ...use, ...command, ...created } as never);
     const follow = (token: string) => api.call('POST', `/api/interactions/${id}/${token}/followup`, { body: { content: 'x' } });
     const tokenUnder = (key: string): string => deriveInteractionToken(Buffer.from(key, 'base64'), id);
     for (const key of [oldKey, APP_KEY]) expect((await follow(tokenUnder(key))).body).to.include({ code: 'not_answered' });
@@ -85,12 +85,12 @@ describe('Replacing APP_KEY', function () {
 
   it('rotate-key re-encrypts all secrets with the current key once, after which the old key is not needed', async () => {
     const { db, config } = first.platform;
-    await db.webhooks.collection.updateOne({ _id: webhook.id as never }, [
+    await db.webhooks.updateOne({ _id: webhook.id }, [
       { $set: { token: { $last: { $split: ['$token', '.'] } } } }, // as earlier versions stored it, without a key id
     ]);
     const kept = { status: 201, body: seal(config.APP_KEY, '{}'), sealed: true };
     const claim = { bodyHash: '', resourceId: '1', holder: '1', claimedAt: new Date(), expiresAt: new Date(Date.now() + 60_000) };
-    await db.idempotency.collection.insertOne({ _id: sha256('x'), ...claim, answer: kept } as never);
+    await db.idempotency.insertOne({ _id: sha256('x'), ...claim, answer: kept });
     const env = { ...storesOf(config), APP_KEY, APP_KEYS_OLD: oldKey };
     const { exit, stdout, stderr } = await runOperator(['rotate-key'], env);
     expect([exit, stderr.split('\n')[0]]).to.deep.equal([0, 'signing secret of application: 1 checked, 1 re-encrypted with APP_KEY']);
@@ -112,7 +112,7 @@ describe('Replacing APP_KEY', function () {
     const { webhooks: collection } = platform.db;
     const sealOld = () => seal(config.APP_KEYS_OLD[0] as Buffer, 'secret');
     const many = Array.from({ length: 450 }, (_, at) => ({ _id: `rotate-${at}`, channelId: `rotate-${at}`, slot: 0, token: sealOld() }));
-    await collection.collection.insertMany(many as never);
+    await collection.insertMany(many as never);
     let batches = 0;
     const stopped = await rotateKey(platform, () => {
       batches++;
@@ -121,7 +121,7 @@ describe('Replacing APP_KEY', function () {
     expect(stopped).to.equal('interrupted');
     const left = await rotateKey(platform, () => undefined);
     expect(left.encrypted).to.be.within(1, 250);
-    await collection.collection.deleteMany({ channelId: /^rotate-/ });
+    await collection.deleteMany({ channelId: /^rotate-/ });
     await platform.close();
   });
 

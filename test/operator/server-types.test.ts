@@ -26,7 +26,7 @@ describe('grantServerTypes', () => {
   });
   after(() => Promise.all([operator.close(), other.close(), api.close()]));
 
-  const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id }).lean();
+  const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id });
   const audit = async () => (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`)).items;
 
   it('replaces the types, in a fixed order and without duplicates', async () => {
@@ -114,8 +114,8 @@ describe('grantServerTypes', () => {
 
   for (const id of unknownIds)
     it(`refuses the server id ${JSON.stringify(id)} with not_found`, async () => {
-      const before = await api.platform.db.servers.find().sort({ _id: 1 }).lean();
+      const before = await api.platform.db.servers.find().sort({ _id: 1 }).toArray();
       expect(await codeOf(grantServerTypes(operator, id, ['staff']))).to.equal('not_found');
-      expect(await api.platform.db.servers.find().sort({ _id: 1 }).lean()).to.deep.equal(before);
+      expect(await api.platform.db.servers.find().sort({ _id: 1 }).toArray()).to.deep.equal(before);
     });
 });

@@ -23,7 +23,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
   });
   after(() => Promise.all([operator.close(), api.close()]));
 
-  const account = async (id: string) => await api.platform.db.accounts.findOne({ _id: id }).lean();
+  const account = async (id: string) => await api.platform.db.accounts.findOne({ _id: id });
   /** The tag that others see on the messages of `author`. */
   async function shownTag(author: Caller): Promise<string | undefined> {
     const messages = await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${server.general}/messages`);
@@ -127,7 +127,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
 
   for (const id of unknownIds)
     it(`refuses the id ${JSON.stringify(id)} with not_found`, async () => {
-      const before = await api.platform.db.accounts.find().sort({ _id: 1 }).lean();
+      const before = await api.platform.db.accounts.find().sort({ _id: 1 }).toArray();
       const attempts = [
         grantTag(operator, id, 'official'),
         grantTag(operator, id, 'none'),
@@ -135,6 +135,6 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
         grantEarlyAccess(operator, id),
       ];
       expect(await Promise.all(attempts.map(codeOf))).to.deep.equal(attempts.map(() => 'not_found'));
-      expect(await api.platform.db.accounts.find().sort({ _id: 1 }).lean()).to.deep.equal(before);
+      expect(await api.platform.db.accounts.find().sort({ _id: 1 }).toArray()).to.deep.equal(before);
     });
 });

@@ -136,7 +136,7 @@ describe('operators’ pages', () => {
     await Promise.all(processes.map((one) => one.close()));
     await worker.enqueue('relay-channel', { channelId: '1000000000000000001' });
     const channelId = '1000000000000000001';
-    await worker.db.messages.collection.insertOne({ _id: '1', channelId, outboxAt: new Date(Date.now() - 5_000) } as never);
+    await worker.db.messages.insertOne({ _id: '1', channelId, outboxAt: new Date(Date.now() - 5_000) } as never);
     const { status, headers, text } = await get(ops.port, '/metrics');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.match(/^text\/plain; version=0\.0\.4/);

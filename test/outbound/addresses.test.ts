@@ -62,7 +62,7 @@ describe('outbound: addresses that are not public', () => {
   });
 
   it('closes a connection to an address other than the checked one before it sends a byte', async () => {
-    const prototype = Socket.prototype as unknown as { connect: (this: Socket, ...args: unknown[]) => Socket };
+    const prototype = Socket.prototype as { connect: (this: Socket, ...args: unknown[]) => Socket };
     const { connect } = prototype;
     const connected: unknown[] = [];
     const received: string[] = [];

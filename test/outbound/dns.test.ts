@@ -121,7 +121,7 @@ describe('outbound: name servers', () => {
 
   it('tries four of many addresses, IPv4 first', async () => {
     const connected: string[] = [];
-    const prototype = Connection.prototype as unknown as { connect: (this: Connection, ...args: unknown[]) => Connection };
+    const prototype = Connection.prototype as { connect: (this: Connection, ...args: unknown[]) => Connection };
     const { connect } = prototype;
     prototype.connect = function recorded(first, ...rest) {
       const { host } = (Array.isArray(first) ? first[0] : first) as { host?: string };

@@ -36,7 +36,7 @@ describe('link previews: a worker killed during the request to the site', () => 
         body: JSON.stringify({ content: `${site.url}/page` }),
       });
       const { id } = (await posted.json()) as { id: string };
-      const stored = async (): Promise<MessageDoc> => (await platform.db.messages.findOne({ _id: id }).lean()) as MessageDoc;
+      const stored = async (): Promise<MessageDoc> => (await platform.db.messages.findOne({ _id: id })) as MessageDoc;
       await requested;
       await killed?.stop('SIGKILL');
       expect((await stored()).previewsAt).to.be.instanceOf(Date);

@@ -16,7 +16,7 @@ describe('batched reads', () => {
     const found = await Promise.all(ids.map((id) => readById(db.accounts, id)));
     expect(found.map((one) => one?._id)).to.deep.equal([...people.map(({ id }) => id), undefined]);
     expect(commands.filter((name) => name === 'find')).to.have.length(1);
-    await db.accounts.updateOne({ _id: people[0]?.id as string }, { displayName: 'renamed' });
+    await db.accounts.updateOne({ _id: people[0]?.id as string }, { $set: { displayName: 'renamed' } });
     expect((await readById(db.accounts, people[0]?.id as string))?.displayName).to.equal('renamed');
   });
 });

@@ -23,7 +23,7 @@ describe('database driver: a connection closed by the server', function () {
   let internals: ClientInternals['topology']['s']['servers'] extends Map<string, infer Server> ? Server : never;
   before(async () => {
     db = await openDatabase(testConfig(), createLog('test', 'silent'));
-    client = db.meta.db.getClient();
+    client = db.meta.db.client;
     const [server] = (client as unknown as ClientInternals).topology.s.servers.values();
     internals = server ?? expect.fail('no server');
   });

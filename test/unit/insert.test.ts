@@ -9,7 +9,7 @@ const failingModel = (...codes: number[]) => {
     const code = left.shift();
     if (code !== undefined) throw Object.assign(new Error('deadlock detected'), { code });
   };
-  return { model: { collection: { insertOne } } as never, left };
+  return { model: { insertOne } as never, left };
 };
 
 describe('insertNew', () => {

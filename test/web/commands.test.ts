@@ -28,7 +28,7 @@ describe('web: slash commands', function () {
   /** Waits for the next INTERACTION_CREATE of a command that the bot receives. */
   const nextInvocation = async (name: string): Promise<Interaction> => {
     const { d } = await recorder.waitFor(
-      ({ t, d: use }) => t === 'INTERACTION_CREATE' && (use as unknown as Interaction).data.name === name && !seenIds.has(String(use.id)),
+      ({ t, d: use }) => t === 'INTERACTION_CREATE' && (use as Interaction).data.name === name && !seenIds.has(String(use.id)),
     );
     const invocation = d as unknown as Interaction;
     seenIds.add(invocation.id);

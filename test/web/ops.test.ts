@@ -44,11 +44,11 @@ describe('operators’ overview in a browser', function () {
     await feed.close();
     await Promise.all([platform.close(), worker.close()]);
   });
-  beforeEach(() => worker.db.messages.collection.deleteMany({}));
+  beforeEach(() => worker.db.messages.deleteMany({}));
 
   /** Adds an event that has been pending for a minute. */
   const addPendingEvent = () =>
-    worker.db.messages.collection.insertOne({ _id: '1', channelId: '1', outboxAt: new Date(Date.now() - 60_000) } as never);
+    worker.db.messages.insertOne({ _id: '1', channelId: '1', outboxAt: new Date(Date.now() - 60_000) } as never);
 
   async function openOverview(look = {}): Promise<Page> {
     const page = await open(site(), undefined, look);
@@ -67,7 +67,7 @@ describe('operators’ overview in a browser', function () {
     const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest undelivered event' });
     expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Critical[\s\S]+Check that a worker is running/);
     expect(await page.title()).to.equal('Critical · Parlance operations');
-    await worker.db.messages.collection.deleteMany({});
+    await worker.db.messages.deleteMany({});
     await advance(page);
     await waitForStatus(page, 'Everything is normal.');
   });

@@ -34,7 +34,7 @@ export async function readBody(ctx: Context, isOptional: boolean, expectedTypes 
   }
   if (!ctx.is('application/json')) return refuse('unsupported_media_type', { expected: expectedTypes });
   await readWithPaceLimit(ctx.req, () => parseBody(ctx, async () => undefined));
-  const { body } = ctx.request as unknown as { body: unknown };
+  const { body } = ctx.request;
   if (isTooDeep(body)) return refuse('invalid_request', { reason: `the body is nested deeper than ${limits.bodyDepth}` });
   return body;
 }

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
-import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { OutboxSource, PendingBatch } from '../events/outbox-source.ts';
@@ -9,8 +9,12 @@ import { toPublicUser } from './public-profiles.ts';
 /** The servers of an account, and the other participants of its most recently active DMs (at most `limits.dmsListed`). */
 async function findContacts({ db }: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
   const [memberships, dms] = await Promise.all([
-    db.members.find({ userId: accountId }, { _id: 0, serverId: 1 }).lean(),
-    db.dms.find({ userIds: accountId }, { _id: 0, userIds: 1 }).sort({ activeId: -1 }).limit(limits.dmsListed).lean(),
+    db.members.find({ userId: accountId }, { projection: { _id: 0, serverId: 1 } }).toArray(),
+    db.dms
+      .find({ userIds: accountId }, { projection: { _id: 0, userIds: 1 } })
+      .sort({ activeId: -1 })
+      .limit(limits.dmsListed)
+      .toArray(),
   ]);
   return {
     servers: memberships.map(({ serverId }) => serverId),
@@ -23,7 +27,7 @@ async function findContacts({ db }: WorkerPlatform, accountId: string): Promise<
  * sessions.
  */
 async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerator<PendingBatch, void> {
-  const account = await platform.db.accounts.findOne({ _id: accountId }).lean();
+  const account = await platform.db.accounts.findOne({ _id: accountId });
   const entries = account?.outbox ?? [];
   const lastEntry = entries.at(-1);
   if (!account || !lastEntry) return;
@@ -34,7 +38,7 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
     broadcast: { id: lastEntry.id, name: 'USER_UPDATE', data, servers, accounts: [...accounts, accountId] },
     async acknowledge() {
       const removal = removeEntries(entries.map(({ id }) => id));
-      await platform.db.accounts.collection.updateOne({ _id: accountId as never }, removal, relaxedWriteConcern);
+      await platform.db.accounts.updateOne({ _id: accountId }, removal, relaxedWriteConcern);
     },
   };
 }
@@ -44,10 +48,10 @@ const sweepAccounts = 100;
 
 async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
   const found = await db.accounts
-    .find({ outboxAt: trusted({ $lt }) }, { _id: 1 })
+    .find({ outboxAt: { $lt } }, { projection: { _id: 1 } })
     .sort({ outboxAt: 1 })
     .limit(sweepAccounts)
-    .lean();
+    .toArray();
   return found.map(({ _id }) => _id);
 }
 

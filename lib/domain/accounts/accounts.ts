@@ -35,7 +35,7 @@ export async function openSession(platform: Platform, account: AccountDoc, clien
 export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
   if (input.username === systemAccount.username) refuse('username_taken');
-  const existing = await accounts.findOne({ username: input.username, kind: 'person' }).lean();
+  const existing = await accounts.findOne({ username: input.username, kind: 'person' });
   if (existing) return existing._id === newId ? openSession(platform, existing, client) : refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
@@ -51,7 +51,7 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
     createdAt: new Date(platform.now()),
   };
   if (await insertNew(accounts, account)) return openSession(platform, account, client);
-  const created = await accounts.findOne({ _id: newId, username: input.username }).lean();
+  const created = await accounts.findOne({ _id: newId, username: input.username });
   return created ? openSession(platform, created, client) : refuse('username_taken');
 }
 
@@ -61,7 +61,7 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
  */
 export async function login(platform: Platform, input: LoginInput, client: Client): Promise<Session> {
   const account = await queueHash(client.address, async () => {
-    const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' }).lean();
+    const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' });
     return (await verifyPassword(found?.passwordHash ?? null, input.password)) ? found : null;
   });
   return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'Wrong username or password' });
@@ -82,10 +82,10 @@ export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displa
   };
   const write = () =>
     platform.accessVersions.runChange({ accounts: [actor.id] }, () =>
-      platform.db.accounts.collection.findOneAndUpdate({ _id: actor.id as never }, [{ $set: set }], { returnDocument: 'after' }),
+      platform.db.accounts.findOneAndUpdate({ _id: actor.id }, [{ $set: set }], { returnDocument: 'after' }),
     );
   const after = displayName === undefined ? await write() : await withMemberRename(platform, actor.id, write);
-  const account = (after as unknown as AccountDoc | null) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
+  const account = after ?? refuse('unauthorized', { hint: 'This account no longer exists' });
   if (displayName !== undefined) platform.wake('relay-account', { accountId: actor.id });
   return { ...toMe(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
 }

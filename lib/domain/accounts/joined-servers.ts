@@ -1,7 +1,6 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -38,19 +37,19 @@ const addOne = (limit: number): number => (limit === 0 ? 0 : limit + 1);
 export async function loadJoinedServers(platform: Platform, userId: string, page: JoinedServersQuery): Promise<JoinedServersPage> {
   const { members, servers, channels } = platform.db;
   const found = await members
-    .find({ userId, serverId: trusted({ $gt: page.after }) })
+    .find({ userId, serverId: { $gt: page.after } })
     .sort({ userId: 1, serverId: 1 })
     .limit(addOne(page.servers))
-    .lean();
+    .toArray();
   const memberships = page.servers === 0 ? found : found.slice(0, page.servers);
   const ids = memberships.map(({ serverId }) => serverId);
   const [serverDocs, channelDocs] = await Promise.all([
-    servers.find({ _id: trusted({ $in: ids }) }).lean(),
+    servers.find({ _id: { $in: ids } }).toArray(),
     channels
-      .find({ serverId: trusted({ $in: ids }), position: trusted({ $gte: 0 }) })
+      .find({ serverId: { $in: ids }, position: { $gte: 0 } })
       .sort({ serverId: 1, position: 1 })
       .limit(addOne(page.channels))
-      .lean(),
+      .toArray(),
   ]);
   const end = page.channels > 0 && channelDocs.length > page.channels ? ids.indexOf(channelDocs.at(-1)?.serverId ?? '') : ids.length;
   const serversById = new Map(serverDocs.map((server) => [server._id, server]));
@@ -79,13 +78,13 @@ export async function addThreads({ db }: Platform, { joined, next }: JoinedServe
   const maxThreads = limits.threadsListed;
   const found = await db.channels
     .find({
-      serverId: trusted({ $in: joined.map(({ server }) => server._id) }),
-      archiveAt: trusted({ $exists: true }),
-      parentId: trusted({ $in: joined.flatMap(({ channels }) => channels.map(({ _id }) => _id)) }),
+      serverId: { $in: joined.map(({ server }) => server._id) },
+      archiveAt: { $exists: true },
+      parentId: { $in: joined.flatMap(({ channels }) => channels.map(({ _id }) => _id)) },
     })
     .sort({ serverId: 1, lastActivityAt: -1, _id: -1 })
     .limit(maxThreads + 1)
-    .lean();
+    .toArray();
   const threadsByServer = groupBy(found, ({ serverId }) => serverId);
   const full = joined.map((one) => ({ ...one, threads: (threadsByServer.get(one.server._id) ?? []).slice(0, maxThreads) }));
   if (found.length <= maxThreads) return { joined: full, next };

@@ -1,7 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { LoginCode, LoginCodePreview, Session } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -20,7 +19,7 @@ export async function createLoginCode(platform: Platform, actor: Actor): Promise
   const scope = { accountId: actor.id };
   const fresh = { _id: sha256(code), ...scope, createdAt: new Date(now), expiresAt };
   while ((await insertInSlot(loginCodes, scope, limits.loginCodesPerPerson, fresh)).outcome === 'full')
-    await loginCodes.findOneAndDelete(scope).sort({ createdAt: 1 }).lean();
+    await loginCodes.findOneAndDelete(scope, { sort: { createdAt: 1 } });
   return { code, expiresAt: expiresAt.toISOString() };
 }
 
@@ -29,15 +28,15 @@ const hint = 'This login link has expired or was already used';
 /** The filter for a code that still works. */
 const validCodeFilter = (platform: Platform, code: string) => ({
   _id: sha256(code),
-  expiresAt: trusted({ $gt: new Date(platform.now()) }),
+  expiresAt: { $gt: new Date(platform.now()) },
 });
 
 const requireAccount = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
-  (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }).lean())) || refuse('unauthorized', { hint });
+  (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }))) || refuse('unauthorized', { hint });
 
 /** Returns whom a code logs in without using it up, so that a page can ask first. Refuses with 401 as `logInByCode` does. */
 export async function previewLoginCode(platform: Platform, code: string): Promise<LoginCodePreview> {
-  const loginCode = await platform.db.loginCodes.findOne(validCodeFilter(platform, code)).lean();
+  const loginCode = await platform.db.loginCodes.findOne(validCodeFilter(platform, code));
   const account = await requireAccount(platform, loginCode);
   return { user: toUserSummary(account), expiresAt: (loginCode?.expiresAt ?? new Date(platform.now())).toISOString() };
 }
@@ -47,6 +46,6 @@ export async function previewLoginCode(platform: Platform, code: string): Promis
  * decides, so only one of several simultaneous requests succeeds.
  */
 export async function logInByCode(platform: Platform, code: string, client: Client): Promise<Session> {
-  const used = await platform.db.loginCodes.findOneAndDelete(validCodeFilter(platform, code)).lean();
+  const used = await platform.db.loginCodes.findOneAndDelete(validCodeFilter(platform, code));
   return openSession(platform, await requireAccount(platform, used), client);
 }

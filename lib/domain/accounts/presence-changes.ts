@@ -1,7 +1,6 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { type DuePresence, toStoredPresence } from '../../store/redis/log/presence.ts';
 import { toVisibleStatus } from './presence.ts';
@@ -32,9 +31,10 @@ async function findMemberships(
 ): Promise<{ userId: string; serverId: string }[]> {
   const projection = { _id: 0, userId: 1, serverId: 1 } as const;
   const people = changed.filter(({ isBot }) => !isBot).map(({ due }) => due.accountId);
-  const found = people.length > 0 ? await db.members.find({ userId: trusted({ $in: people }) }, projection).lean() : [];
+  const found = people.length > 0 ? await db.members.find({ userId: { $in: people } }, { projection: projection }).toArray() : [];
   for (const { due, isBot } of changed)
-    if (isBot) found.push(...(await db.members.find({ userId: due.accountId }, projection).limit(limits.presenceServers).lean()));
+    if (isBot)
+      found.push(...(await db.members.find({ userId: due.accountId }, { projection: projection }).limit(limits.presenceServers).toArray()));
   return found;
 }
 
@@ -43,8 +43,8 @@ async function findSmallServers(platform: WorkerPlatform, changed: readonly Curr
   if (changed.length === 0) return new Map();
   const memberships = await findMemberships(platform, changed);
   const $in = [...new Set(memberships.map(({ serverId }) => serverId))];
-  const isSmall = { _id: trusted({ $in }), memberCount: trusted({ $lte: limits.smallServerMembers }) };
-  const small = new Set((await platform.db.servers.find(isSmall, { _id: 1 }).lean()).map(({ _id }) => _id));
+  const isSmall = { _id: { $in }, memberCount: { $lte: limits.smallServerMembers } };
+  const small = new Set((await platform.db.servers.find(isSmall, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
   const servers = new Map(changed.map(({ due }): [string, string[]] => [due.accountId, []]));
   for (const { userId, serverId } of memberships) if (small.has(serverId)) servers.get(userId)?.push(serverId);
   return servers;

@@ -1,6 +1,5 @@
 import { refuse } from '../../base/errors.ts';
 import type { Me, PresencePatch, VisibleStatus } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { toPairKey } from '../../store/mongo/models/dm.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
@@ -31,13 +30,13 @@ export async function findVisiblePresences(
   serverIds: readonly string[],
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const members = { userId: trusted({ $in: [...ids] }), serverId: trusted({ $in: [...serverIds] }) };
+  const members = { userId: { $in: [...ids] }, serverId: { $in: [...serverIds] } };
   const found = serverIds.length > 0 ? await db.members.distinct('userId', members) : [];
   const visible = new Set<string>(found);
   const others = ids.filter((id) => !visible.has(id));
   if (others.length === 0) return visible;
   const pairs = others.map((id) => toPairKey([accountId, id]));
-  const dms = await db.dms.find({ pair: trusted({ $in: pairs }) }, { _id: 0, userIds: 1 }).lean();
+  const dms = await db.dms.find({ pair: { $in: pairs } }, { projection: { _id: 0, userIds: 1 } }).toArray();
   for (const { userIds } of dms) for (const id of userIds) if (id !== accountId) visible.add(id);
   return visible;
 }
@@ -53,7 +52,7 @@ export async function setPresence(platform: ApiPlatform, actor: Actor, { status,
     ...(customStatus === undefined ? {} : { customStatus: customStatus || null }),
   };
   const account = await platform.accessVersions.runChange({ accounts: [actor.id] }, () =>
-    platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }).lean(),
+    platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }),
   );
   if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
   await platform.markPresenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));

@@ -2,7 +2,6 @@ import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { type Badge, badges, type Profile, type ProfileQuery } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -38,17 +37,11 @@ interface SharedServers {
 async function findSharedServers({ db }: Platform, account: AccountDoc, callerId: string): Promise<SharedServers> {
   const isBot = account.kind === 'bot';
   const [fewer, other] = isBot ? [callerId, account._id] : [account._id, callerId];
-  const memberships = await db.members.find({ userId: fewer }).lean();
-  const sharedMemberships = await db.members
-    .find({ _id: trusted({ $in: memberships.map(({ serverId }) => `${serverId}:${other}`) }) })
-    .lean();
+  const memberships = await db.members.find({ userId: fewer }).toArray();
+  const sharedMemberships = await db.members.find({ _id: { $in: memberships.map(({ serverId }) => `${serverId}:${other}`) } }).toArray();
   const sharedIds = new Set(sharedMemberships.map(({ serverId }) => serverId));
   const $in = (isBot ? sharedMemberships : memberships).map(({ serverId }) => serverId);
-  const servers = await db.servers
-    .find({ _id: trusted({ $in }) })
-    .sort({ _id: 1 })
-    .limit(limits.serversPerPerson)
-    .lean();
+  const servers = await db.servers.find({ _id: { $in } }).sort({ _id: 1 }).limit(limits.serversPerPerson).toArray();
   return {
     servers,
     mutual: servers.filter(({ _id }) => sharedIds.has(_id)),

@@ -1,5 +1,4 @@
 import type { Author, PublicUser, Tag, UserSummary } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -54,7 +53,7 @@ export async function loadAccounts(
   });
   const missing = wanted.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const readAccounts = await platform.db.accounts.find({ _id: trusted({ $in: missing }) }).lean();
+  const readAccounts = await platform.db.accounts.find({ _id: { $in: missing } }).toArray();
   for (const account of readAccounts) {
     found.set(account._id, account);
     const version = versions?.[wanted.indexOf(account._id)];

@@ -1,7 +1,6 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { OwnSession, PasswordInput } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -26,10 +25,7 @@ const withSessionsEnded = <T>(platform: Platform, accountId: string, write: () =
 /** Ends the session of an account that was unused for longest. */
 const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<unknown> =>
   withSessionsEnded(platform, accountId, () =>
-    platform.db.tokens
-      .findOneAndDelete({ accountId, kind: 'session', slot: trusted({ $gte: 0 }) })
-      .sort({ lastUsedAt: 1 })
-      .lean(),
+    platform.db.tokens.findOneAndDelete({ accountId, kind: 'session', slot: { $gte: 0 } }, { sort: { lastUsedAt: 1 } }),
   );
 
 /**
@@ -57,7 +53,7 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
     await endLeastRecentlyUsed(platform, account._id);
   }
-  const now = await accounts.findOne({ _id: account._id }, { passwordHash: 1 }).lean();
+  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1 } });
   if (now?.passwordHash === account.passwordHash) return token;
   await withSessionsEnded(platform, account._id, () => tokens.deleteOne({ _id }));
   return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
@@ -69,20 +65,20 @@ export function recordSessionUse(platform: Platform, token: TokenDoc, address: s
   const before = new Date(now - limits.sessionUseIntervalMs);
   if (token.kind !== 'session' || (token.lastUsedAt ?? token.createdAt) > before) return;
   token.lastUsedAt = new Date(now); // the cached document, so that the next request does not write again
-  const stale = { _id: token._id, $or: [{ lastUsedAt: trusted({ $lte: before }) }, { lastUsedAt: trusted({ $exists: false }) }] };
+  const stale = { _id: token._id, $or: [{ lastUsedAt: { $lte: before } }, { lastUsedAt: { $exists: false } }] };
   platform.db.tokens
     .updateOne(stale, { $set: { lastUsedAt: token.lastUsedAt, address } })
-    .exec()
+
     .catch((error: unknown) => platform.log.debug({ err: error }, 'could not record when a session was last used'));
 }
 
 /** The caller's sessions that have not ended, last used first. `tokenId` is the session of this request. */
 export async function listSessions(platform: Platform, actor: Actor, tokenId: string | null): Promise<OwnSession[]> {
   const found = await platform.db.tokens
-    .find({ accountId: actor.id, kind: 'session', expiresAt: trusted({ $gt: new Date(platform.now()) }) })
+    .find({ accountId: actor.id, kind: 'session', expiresAt: { $gt: new Date(platform.now()) } })
     .sort({ lastUsedAt: -1, _id: -1 })
     .limit(limits.sessionsPerPerson)
-    .lean();
+    .toArray();
   return found.map(({ _id, createdAt, lastUsedAt = createdAt, device = 'Unknown device', address = null }) => ({
     id: _id,
     createdAt: createdAt.toISOString(),
@@ -103,7 +99,7 @@ export async function endSession(platform: Platform, actor: Actor, tokenId: stri
 /** Deletes the other sessions of an account, and its login codes, which could open new ones. */
 async function deleteOtherSessions({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
   await db.loginCodes.deleteMany({ accountId });
-  await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: trusted({ $ne: tokenId }) }) });
+  await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: { $ne: tokenId } }) });
 }
 
 /** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
@@ -124,7 +120,7 @@ export async function changePassword(
   const { accounts } = platform.db;
   const refusePassword = (): never => refuseField('/currentPassword', 'This is not your current password.');
   const [before, after] = await queueHash(address, async () => {
-    const stored = (await accounts.findOne({ _id: actor.id }, { passwordHash: 1 }).lean())?.passwordHash ?? null;
+    const stored = (await accounts.findOne({ _id: actor.id }, { projection: { passwordHash: 1 } }))?.passwordHash ?? null;
     return (await verifyPassword(stored, currentPassword)) ? [stored, await hashPassword(newPassword)] : refusePassword();
   });
   await withSessionsEnded(platform, actor.id, async () => {

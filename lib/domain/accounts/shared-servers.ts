@@ -7,7 +7,7 @@ import { loadAccounts } from './public-profiles.ts';
  * fewer servers as `fewer`: a person is in at most 100, a bot in any number.
  */
 async function hasSharedServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
-  const shared = await db.members.collection
+  const shared = await db.members
     .aggregate([
       { $match: { userId: fewer } },
       { $project: { otherMemberId: { $concat: ['$serverId', { $literal: `:${other}` }] } } },

@@ -1,5 +1,4 @@
 import type { DirectoryApp, DirectoryPage, DirectoryQuery } from '../../contract/discovery.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { getTag, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
@@ -15,8 +14,8 @@ type ListedApplication = Pick<ApplicationDoc, '_id' | 'botId' | 'name' | 'descri
 export async function listDirectory(platform: Platform, query: DirectoryQuery): Promise<DirectoryPage> {
   const page = toPageRange(query);
   const { accounts, applications } = platform.db;
-  const verified = (await accounts.find({ tag: 'verified_bot' }, { _id: 1 }).lean()).map((bot) => bot._id);
-  const found = await applications.collection
+  const verified = (await accounts.find({ tag: 'verified_bot' }, { projection: { _id: 1 } }).toArray()).map((bot) => bot._id);
+  const found = await applications
     .aggregate<ListedApplication>([
       { $match: { inDirectory: true, public: true, ...textFilter(query.q, ['search.name', 'search.description']) } },
       { $project: { botId: 1, name: 1, description: 1, iconUrl: 1, serverCount: { $ifNull: ['$serverCount', 0] } } },
@@ -50,12 +49,12 @@ async function toDirectoryApps(platform: Platform, applications: readonly Listed
 export async function changeServerCounts(platform: Platform, botIds: readonly string[], delta: 1 | 0 | -1): Promise<void> {
   if (botIds.length === 0) return;
   const change = { $inc: { serverCount: delta }, $set: { recountAt: new Date(platform.now()) } };
-  await platform.db.applications.updateMany({ botId: trusted({ $in: [...botIds] }) }, change);
+  await platform.db.applications.updateMany({ botId: { $in: [...botIds] } }, change);
 }
 
 /** Recounts the servers of the marked bots that have not joined or left a server recently. */
 export const recountBotServers = (platform: Platform): Promise<void> =>
   recountDueDocuments(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
-    const application = await platform.db.applications.findOne({ _id: applicationId }, { botId: 1 }).lean();
+    const application = await platform.db.applications.findOne({ _id: applicationId }, { projection: { botId: 1 } });
     return application ? platform.db.members.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
   });

@@ -9,7 +9,7 @@ import type { Actor } from '../members/access.ts';
  * (docs/behavior/interactions.md#command-lists).
  */
 export async function requireOwnApplication(platform: Platform, actor: Actor, id: string): Promise<ApplicationDoc> {
-  const found = isId(id) ? await platform.db.applications.findOne({ _id: id }).lean() : null;
+  const found = isId(id) ? await platform.db.applications.findOne({ _id: id }) : null;
   if (!found) return refuse('not_found', { what: 'application' });
   return actor.id === (actor.isBot ? found.botId : found.ownerId) ? found : refuse('not_owner');
 }

@@ -37,7 +37,7 @@ const toSearchFields = ({ name, description }: ApplicationPatch): { name?: strin
 });
 
 async function toApplication(platform: Platform, doc: ApplicationDoc): Promise<Application> {
-  const bot = await platform.db.accounts.findOne({ _id: doc.botId }).lean();
+  const bot = await platform.db.accounts.findOne({ _id: doc.botId });
   return {
     id: doc._id,
     name: doc.name,
@@ -91,7 +91,7 @@ export async function createApplication(platform: Platform, actor: Actor, input:
 
 /** The caller's applications, oldest first. */
 export async function listApplications(platform: Platform, actor: Actor): Promise<Application[]> {
-  const found = await platform.db.applications.find({ ownerId: actor.id }).sort({ _id: 1 }).lean();
+  const found = await platform.db.applications.find({ ownerId: actor.id }).sort({ _id: 1 }).toArray();
   return Promise.all(found.map((one) => toApplication(platform, one)));
 }
 
@@ -126,16 +126,22 @@ export async function updateApplication(
   };
   // Does not list an application that a concurrent call makes private.
   const publicFilter = inDirectory === true && patch.public !== true ? { public: true } : {};
-  const after = await platform.db.applications
-    .findOneAndUpdate({ _id, ...publicFilter }, { $set: set }, { returnDocument: 'after' })
-    .lean();
-  if (!after) return (await platform.db.applications.exists({ _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
+  const after = await platform.db.applications.findOneAndUpdate({ _id, ...publicFilter }, { $set: set }, { returnDocument: 'after' });
+  if (!after)
+    return (await platform.db.applications.findOne({ _id }, { projection: { _id: 1 } }))
+      ? refuse('not_public')
+      : refuse('not_found', { what: 'application' });
   if (patch.name !== undefined) await renameBot(platform, after);
   return toApplication(platform, after);
 }
 
 const findServerIds = async (platform: Platform, botId: string): Promise<string[]> =>
-  (await platform.db.members.find({ userId: botId }, { serverId: 1 }).sort({ serverId: 1 }).lean()).map((one) => one.serverId);
+  (
+    await platform.db.members
+      .find({ userId: botId }, { projection: { serverId: 1 } })
+      .sort({ serverId: 1 })
+      .toArray()
+  ).map((one) => one.serverId);
 
 /**
  * Gives a bot, and its own role in each server, the name of its application. Repeats if the application was renamed again meanwhile, so that the last name
@@ -148,7 +154,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const newDisplayName = { $cond: [{ $eq: ['$displayName', '$username'] }, newName, '$displayName'] };
   await withMemberRename(platform, botId, () =>
     platform.accessVersions.runChange({ accounts: [botId] }, () =>
-      accounts.collection.updateOne({ _id: botId as never }, [
+      accounts.updateOne({ _id: botId }, [
         { $set: { username: newName, displayName: newDisplayName, ...addEventInPipeline(platform, { name: 'USER_UPDATE' }) } },
       ]),
     ),
@@ -160,13 +166,12 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [isOwnRole, renamedRole, '$$role'] } } };
   const pendingEvent = addEventToEach(platform, { name: 'ROLE_UPDATE', data: { botId } });
   await platform.accessVersions.runChange({ servers: serverIds }, () =>
-    platform.db.servers.collection.updateMany(
-      { _id: { $in: serverIds as never[] }, roles: { $elemMatch: { botId, name: { $ne: name } } } },
-      [{ $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...pendingEvent } }],
-    ),
+    platform.db.servers.updateMany({ _id: { $in: serverIds }, roles: { $elemMatch: { botId, name: { $ne: name } } } }, [
+      { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...pendingEvent } },
+    ]),
   );
   for (const serverId of serverIds) platform.wake('relay-server', { serverId });
-  const current = await applications.findOne({ _id }, { name: 1 }).lean();
+  const current = await applications.findOne({ _id }, { projection: { name: 1 } });
   if (current && current.name !== name) await renameBot(platform, { _id, botId, name: current.name });
 }
 
@@ -183,7 +188,7 @@ export async function deleteApplication(platform: EnqueuePlatform, actor: Actor,
 export async function resetToken(platform: Platform, actor: Actor, id: string): Promise<{ token: string }> {
   const { botId } = await requireOwnApplication(platform, actor, id);
   const token = await replaceBotToken(platform, botId);
-  if (await platform.db.accounts.exists({ _id: botId })) return { token };
+  if (await platform.db.accounts.findOne({ _id: botId }, { projection: { _id: 1 } })) return { token };
   // The application was deleted meanwhile, and its tokens possibly before the new one was stored.
   await platform.db.tokens.deleteMany({ accountId: botId });
   return refuse('not_found', { what: 'application' });

@@ -3,7 +3,6 @@ import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions } from '../../base/permissions.ts';
 import type { AuthorizeInput, BotAuthorization } from '../../contract/application.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
@@ -47,11 +46,11 @@ async function ensureBotRole(platform: Platform, serverId: string, role: RoleDoc
   for (;;) {
     const { $push, $min } = addRoleEvent(platform, 'ROLE_CREATE', role.id);
     const { modifiedCount } = await servers.updateOne(
-      { _id: serverId, 'roles.botId': trusted({ $ne: role.botId }), [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
+      { _id: serverId, 'roles.botId': { $ne: role.botId }, [`roles.${limits.rolesPerServer}`]: { $exists: false } },
       { $push: { roles: { $each: [role], $position: 1 }, ...$push }, $inc: { rolesVersion: 1 }, $min },
     );
     if (modifiedCount === 1) return role;
-    const server = await servers.findOne({ _id: serverId }).lean();
+    const server = await servers.findOne({ _id: serverId });
     if (!server) return refuseField('/serverId', 'Choose a server that you are in.');
     const existingRole = server.roles.find((one) => one.botId === role.botId);
     if (existingRole) return reuseRole(platform, serverId, { ...role, id: existingRole.id });
@@ -77,7 +76,7 @@ async function reuseRole(platform: Platform, serverId: string, role: RoleDoc): P
  * renamed concurrently, its own role gets the new name.
  */
 async function recheckBot(platform: EnqueuePlatform, serverId: string, { id, botId, name }: RoleDoc & { botId: string }): Promise<void> {
-  const bot = await platform.db.accounts.findOne({ _id: botId }).lean();
+  const bot = await platform.db.accounts.findOne({ _id: botId });
   if (!bot) {
     await removeMember(platform, serverId, botId);
     return refuse('not_found', { what: 'application' });
@@ -108,17 +107,17 @@ export async function authorizeBot(
   newId: string,
 ): Promise<AuthorizeResult> {
   const { db } = platform;
-  const application = isId(applicationId) ? await db.applications.findOne({ _id: applicationId }).lean() : null;
+  const application = isId(applicationId) ? await db.applications.findOne({ _id: applicationId }) : null;
   if (!application) return refuse('not_found', { what: 'application' });
   const { serverId } = input;
   const { botId, name } = application;
   const { server, callerPermissions } = await requireTargetServer(platform, actor, application, serverId);
   const permissions = (input.permissions ?? 0) & callerPermissions;
   const member = await newMember(platform, serverId, botId, true);
-  if (await db.bans.exists({ _id: member._id })) refuse('banned');
+  if (await db.bans.findOne({ _id: member._id }, { projection: { _id: 1 } })) refuse('banned');
   const toAuthorized = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
   const existingRole = server.roles.find((role) => role.botId === botId);
-  const existingMember = await db.members.findOne({ _id: member._id }).lean();
+  const existingMember = await db.members.findOne({ _id: member._id });
   if (existingRole && existingMember?.roles.includes(existingRole.id))
     return { isAdded: existingRole.id === newId, authorized: toAuthorized(existingRole) };
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };

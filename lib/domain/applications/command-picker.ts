@@ -4,7 +4,6 @@ import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import type { Command, PickerCommand } from '../../contract/command.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { type ChannelContext, requireChannel } from '../channels/channel-context.ts';
@@ -32,13 +31,13 @@ async function findBots({ access, channelId, dm }: ChannelContext, actor: Actor)
 }
 
 /** Matches the command lists that apply in a channel: those for everywhere (null) and those for its server. */
-const scopeFilter = ({ serverId }: ChannelContext) => trusted({ $in: [null, serverId] });
+const scopeFilter = ({ serverId }: ChannelContext) => ({ $in: [null, serverId] });
 
 /** The applications whose commands `actor` can use in a channel, by id. */
 async function findApplications(platform: Platform, context: ChannelContext, actor: Actor): Promise<Map<string, ApplicationDoc>> {
   const botIds = await findBots(context, actor);
   if (botIds.length === 0) return new Map();
-  const found = await platform.db.applications.find({ botId: trusted({ $in: botIds }) }).lean();
+  const found = await platform.db.applications.find({ botId: { $in: botIds } }).toArray();
   return new Map(found.map((one) => [one._id, one]));
 }
 
@@ -63,10 +62,9 @@ export async function listPickerCommands(
   let commands: PickerCommand[] = [];
   // Reads the lists through a cursor, so that those of many bots are not all in memory at once.
   const lists = platform.db.commands
-    .find({ applicationId: trusted({ $in: [...applications.keys()] }), serverId: scopeFilter(context) })
+    .find({ applicationId: { $in: [...applications.keys()] }, serverId: scopeFilter(context) })
     .sort({ _id: 1 })
-    .lean()
-    .cursor({ batchSize: 20 });
+    .batchSize(20);
   for await (const list of lists) {
     const application = applications.get(list.applicationId);
     if (!application) continue;
@@ -88,11 +86,9 @@ export async function requireUsableCommand(
   context: ChannelContext,
   commandId: string,
 ): Promise<UsableCommand> {
-  const list = isId(commandId)
-    ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: scopeFilter(context) }).lean()
-    : null;
+  const list = isId(commandId) ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: scopeFilter(context) }) : null;
   const command = list?.commands.find((one) => one.id === commandId);
-  const application = list && (await platform.db.applications.findOne({ _id: list.applicationId }).lean());
+  const application = list && (await platform.db.applications.findOne({ _id: list.applicationId }));
   if (!command || !application) return refuse('not_found', { what: 'command' });
   if (!(await findBots(context, actor)).includes(application.botId)) refuse('not_found', { what: 'command' });
   return { command, application };

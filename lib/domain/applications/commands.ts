@@ -3,7 +3,6 @@ import { isId } from '../../base/ids.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Command, CommandInput } from '../../contract/command.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
-import type { CommandsDoc } from '../../store/mongo/models/interaction.ts';
 import type { Platform } from '../../store/platform.ts';
 import { type Actor, loadServerAccess } from '../members/access.ts';
 import { requireOwnApplication } from './application-ownership.ts';
@@ -107,10 +106,10 @@ async function writeCommands(
   commands: readonly Command[],
 ): Promise<Command[]> {
   for (;;) {
-    const found = await db.commands.collection.findOneAndUpdate({ _id: _id as never }, replacementUpdate(commands), {
+    const found = await db.commands.findOneAndUpdate({ _id: _id }, replacementUpdate(commands), {
       returnDocument: 'after',
     });
-    if (found) return (found as unknown as CommandsDoc).commands;
+    if (found) return found.commands;
     await insertNew(db.commands, { _id, applicationId, serverId, commands: [] });
   }
 }
@@ -118,7 +117,7 @@ async function writeCommands(
 /** The commands of one scope (docs/behavior/interactions.md#command-lists). Refuses with `not_found` and `not_owner`. */
 export async function listCommands(platform: Platform, actor: Actor, scope: CommandScope): Promise<Command[]> {
   const _id = await requireScope(platform, actor, scope);
-  return (await platform.db.commands.findOne({ _id }).lean())?.commands ?? [];
+  return (await platform.db.commands.findOne({ _id }))?.commands ?? [];
 }
 
 /**

@@ -45,18 +45,17 @@ async function requireCategory({ access, member }: ServerContext, parentId: stri
  * deleted.
  */
 export async function takeNextPosition(platform: Platform, serverId: string): Promise<number> {
-  const before = await platform.db.servers
-    .findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' })
-    .lean();
+  const before = await platform.db.servers.findOneAndUpdate({ _id: serverId }, { $inc: { nextPosition: 1 } }, { returnDocument: 'before' });
   return before?.nextPosition ?? refuse('not_found', { what: 'server' });
 }
 
 /** Removes a channel from its category if the category was deleted concurrently, as the deletion does with the other channels. */
 async function leaveDeletedCategory(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
   const { _id, parentId } = channel;
-  if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.exists({ _id: parentId }))) return channel;
+  if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.findOne({ _id: parentId }, { projection: { _id: 1 } })))
+    return channel;
   const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' });
-  await platform.db.channels.collection.updateOne({ _id: _id as never, parentId }, [{ $set: { parentId: null, ...pendingEvent } }]);
+  await platform.db.channels.updateOne({ _id: _id, parentId }, [{ $set: { parentId: null, ...pendingEvent } }]);
   return { ...channel, parentId: null };
 }
 
@@ -115,12 +114,12 @@ async function writeChannel(platform: Platform, { _id, serverId, kind }: Channel
   const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' });
   const activity = set.archived === false ? { lastActivityAt: now } : {};
   const literals = Object.fromEntries(Object.entries(set).map(([field, value]) => [field, { $literal: value }]));
-  const before = await platform.db.channels.collection.findOneAndUpdate(
-    { _id: _id as never, serverId },
+  const before = await platform.db.channels.findOneAndUpdate(
+    { _id: _id, serverId },
     [{ $set: { ...literals, ...activity, ...pendingEvent } }, ...(kind === 'thread' ? [archiveAtStage] : [])],
     { returnDocument: 'before' },
   );
-  return (before as unknown as ChannelDoc | null) ?? refuse('not_found', { what: 'channel' });
+  return before ?? refuse('not_found', { what: 'channel' });
 }
 
 /**

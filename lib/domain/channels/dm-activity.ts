@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -7,13 +6,13 @@ import type { Platform } from '../../store/platform.ts';
  * it.
  */
 export async function recordDmPost({ db }: Platform, { _id, channelId }: MessageDoc): Promise<void> {
-  await db.dms.collection.updateOne({ _id: channelId as never }, { $max: { lastMessageId: _id, activeId: _id } });
+  await db.dms.updateOne({ _id: channelId }, { $max: { lastMessageId: _id, activeId: _id } });
 }
 
 /** The id of the newest message of a channel or DM, found through the index; null if there is none. */
 export async function findNewestMessageId({ db }: Platform, channelId: string): Promise<string | null> {
-  const notDeletedFilter = { channelId, deleted: trusted({ $exists: false }) };
-  return (await db.messages.findOne(notDeletedFilter, { _id: 1 }).sort({ _id: -1 }).lean())?._id ?? null;
+  const notDeletedFilter = { channelId, deleted: { $exists: false } };
+  return (await db.messages.findOne(notDeletedFilter, { projection: { _id: 1 }, sort: { _id: -1 } }))?._id ?? null;
 }
 
 /**
@@ -23,7 +22,7 @@ export async function findNewestMessageId({ db }: Platform, channelId: string): 
 export async function refreshLastMessage(platform: Platform, channelId: string): Promise<void> {
   const { db } = platform;
   for (;;) {
-    const dm = await db.dms.findOne({ _id: channelId }, { lastMessageId: 1 }).lean();
+    const dm = await db.dms.findOne({ _id: channelId }, { projection: { lastMessageId: 1 } });
     const lastMessageId = await findNewestMessageId(platform, channelId);
     if (!dm || dm.lastMessageId === lastMessageId) return;
     const activity = lastMessageId === null ? {} : { $max: { activeId: lastMessageId } };

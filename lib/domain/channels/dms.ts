@@ -14,10 +14,7 @@ type AccountPair = readonly [AccountDoc, AccountDoc];
 
 /** The DM of two accounts, or null. */
 export const findDm = (platform: Platform, one: string, other: string): Promise<DmDoc | null> =>
-  platform.db.dms
-    .findOne({ pair: toPairKey([one, other]) })
-    .lean()
-    .exec();
+  platform.db.dms.findOne({ pair: toPairKey([one, other]) });
 
 const newDm = (platform: Platform, id: string, accounts: AccountPair): DmDoc => {
   const [low, high] = accounts.toSorted((a, b) => (a._id < b._id ? -1 : 1)) as [AccountDoc, AccountDoc];
@@ -34,7 +31,7 @@ const newDm = (platform: Platform, id: string, accounts: AccountPair): DmDoc => 
 
 async function insertDm(platform: Platform, dm: DmDoc): Promise<DmDoc> {
   if (await insertNew(platform.db.dms, dm)) return dm;
-  const existing = await platform.db.dms.findOne({ pair: dm.pair }).lean();
+  const existing = await platform.db.dms.findOne({ pair: dm.pair });
   if (!existing) throw new Error('the unique index refused a DM, but no DM of this pair exists');
   return existing;
 }
@@ -48,7 +45,7 @@ export const findOrCreateDm = (platform: Platform, id: string, accounts: Account
 
 /** The DMs of an account, latest activity first. A DM without posts counts by its creation. At most 1,000. */
 export const loadDms = (platform: Platform, userId: string): Promise<DmDoc[]> =>
-  platform.db.dms.find({ userIds: userId }).sort({ activeId: -1 }).limit(limits.dmsListed).lean().exec();
+  platform.db.dms.find({ userIds: userId }).sort({ activeId: -1 }).limit(limits.dmsListed).toArray();
 
 /** Returns DMs as `actor` sees them, in the given order. Makes one query for the accounts that are not cached, and one lookup of who is connected. */
 export async function toDmChannels(platform: Platform, actor: Actor, dms: readonly DmDoc[]): Promise<DmChannel[]> {

@@ -104,14 +104,14 @@ async function replaceOverwrite(
   const capacityFilter = checked.some(({ id }) => id === targetId) ? {} : { [lastField]: { $exists: false } };
   const unchangedExpr = { $eq: [filterOverwrites({ $in: ['$$one.id', { $literal: checkedIds }] }), { $literal: checked }] };
   const after = await platform.accessVersions.runChange({ servers: [server._id] }, () =>
-    platform.db.channels.collection.findOneAndUpdate(
-      { _id: channel._id as never, serverId: server._id, ...outboxHasRoom, ...capacityFilter, $expr: unchangedExpr },
+    platform.db.channels.findOneAndUpdate(
+      { _id: channel._id, serverId: server._id, ...outboxHasRoom, ...capacityFilter, $expr: unchangedExpr },
       [{ $set: { overwrites: { $concatArrays: [others, { $literal: replacement }] }, ...pendingEvent } }],
       { returnDocument: 'after' },
     ),
   );
-  if (after) return after as unknown as ChannelDoc;
-  const existing = await platform.db.channels.findOne({ _id: channel._id }, { outbox: 1 }).lean();
+  if (after) return after;
+  const existing = await platform.db.channels.findOne({ _id: channel._id }, { projection: { outbox: 1 } });
   requireOutboxRoom((existing ?? refuse('not_found', { what: 'channel' })).outbox?.length ?? 0);
   return null;
 }

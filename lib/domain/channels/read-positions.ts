@@ -2,7 +2,6 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { groupBy } from '../../base/group-by.ts';
 import { composeId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { Platform } from '../../store/platform.ts';
 import { type JoinedServer, loadJoinedServers } from '../accounts/joined-servers.ts';
@@ -24,7 +23,7 @@ type UnmarkedPosition = Omit<ReadPosition, 'readMessageId'>;
 type ReadMarks = Map<string, string>;
 
 async function loadMarks(platform: Platform, filter: object): Promise<[channelId: string, messageId: string][]> {
-  const found = await platform.db.reads.find(filter).sort({ userId: 1, messageId: -1 }).limit(limits.readsListed).lean();
+  const found = await platform.db.reads.find(filter).sort({ userId: 1, messageId: -1 }).limit(limits.readsListed).toArray();
   return found.map(({ channelId, messageId }) => [channelId, messageId]);
 }
 
@@ -50,15 +49,15 @@ async function findServerPositions(
   const threads = await db.channels
     .find(
       {
-        _id: trusted({ $in: [...marked] }),
-        serverId: trusted({ $in: servers.map(({ server }) => server._id) }),
+        _id: { $in: [...marked] },
+        serverId: { $in: servers.map(({ server }) => server._id) },
         kind: 'thread',
         archived: false,
       },
-      { parentId: 1 },
+      { projection: { parentId: 1 } },
     )
     .sort({ _id: 1 })
-    .lean();
+    .toArray();
   const threadsByParent = groupBy(threads, ({ parentId }) => parentId ?? '');
   return servers.flatMap(({ member, channels }) => {
     const messageChannels = channels.filter(({ kind }) => channelKinds[kind].hasThreadsAndWebhooks);
@@ -88,8 +87,7 @@ export async function loadReadPositions(platform: Platform, userId: string, { se
     .map(({ position }) => position);
   if (marks.size === limits.readsListed) {
     const unmarkedIds = positions.filter(({ channelId }) => !marks.has(channelId)).map(({ channelId }) => `${userId}:${channelId}`);
-    for (const [channelId, messageId] of await loadMarks(platform, { userId, _id: trusted({ $in: unmarkedIds }) }))
-      marks.set(channelId, messageId);
+    for (const [channelId, messageId] of await loadMarks(platform, { userId, _id: { $in: unmarkedIds } })) marks.set(channelId, messageId);
   }
   return positions.map((position) => ({ ...position, readMessageId: marks.get(position.channelId) ?? null }));
 }

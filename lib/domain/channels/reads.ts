@@ -4,7 +4,6 @@ import { idTimeMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import type { ReadState } from '../../contract/read.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { type MessageDoc, pingsIndex } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace } from '../../store/redis/log/keys.ts';
@@ -57,7 +56,7 @@ export const waitForOwnMarks = (): Promise<unknown> => Promise.all(pendingOwnMar
 
 /** Sends `READ_UPDATE` with the current mark to the person's sessions. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
-  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { messageId: 1 }).lean();
+  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { projection: { messageId: 1 } });
   if (!mark) return;
   // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;
@@ -106,13 +105,13 @@ async function countMentions(platform: Platform, userId: string, unread: readonl
     const oldest = [...unreadByChannel.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
     const found = await platform.db.messages
       .find(
-        { channelId: trusted({ $in: [...unreadByChannel.keys()] }), _id: trusted({ $gt: oldest }), pings: true },
-        { channelId: 1, authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 },
+        { channelId: { $in: [...unreadByChannel.keys()] }, _id: { $gt: oldest }, pings: true },
+        { projection: { channelId: 1, authorId: 1, mentions: 1, mentionRoles: 1, mentionEveryone: 1 } },
       )
       .sort({ _id: -1 })
       .limit(limits.mentionsSearched)
       .hint(pingsIndex)
-      .lean();
+      .toArray();
     for (const { _id, channelId, authorId, mentions, mentionRoles, mentionEveryone } of found) {
       const { position, after } = unreadByChannel.get(channelId) as UnreadPosition;
       const isMentioned = mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => position.roleIds.includes(id));

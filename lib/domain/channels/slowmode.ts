@@ -22,7 +22,7 @@ async function findLastCooldown(
 ): Promise<(CooldownDoc & { remainingMs: number }) | null> {
   // A cooldown that begins at this very moment may have a later time than this command's `$$NOW`.
   const remainingMs = { $min: [cooldownMs, { $subtract: [{ $add: ['$at', cooldownMs] }, '$$NOW'] }] };
-  const [found] = await platform.db.cooldowns.collection.aggregate([{ $match: { _id: id } }, { $set: { remainingMs } }]).toArray();
+  const [found] = await platform.db.cooldowns.aggregate([{ $match: { _id: id } }, { $set: { remainingMs } }]).toArray();
   return (found ?? null) as (CooldownDoc & { remainingMs: number }) | null;
 }
 
@@ -54,11 +54,11 @@ export async function startCooldown(platform: Platform, context: ChannelContext,
   const retentionMs = limits.slowmodeMaxSecs * 1000;
   const fields = { at: '$$NOW', createId: { $literal: createId }, expiresAt: { $add: ['$$NOW', retentionMs] } };
   for (;;) {
-    if (await cooldowns.collection.findOneAndUpdate({ _id: _id as never, $expr: isOverExpr }, [{ $set: fields }])) return;
+    if (await cooldowns.findOneAndUpdate({ _id: _id, $expr: isOverExpr }, [{ $set: fields }])) return;
     const cooldown = await findLastCooldown(platform, _id, cooldownMs);
     if (cooldown) {
       // An earlier run of this create began the cooldown, or its message exists and the author has posted again since. It needs no second cooldown.
-      if (cooldown.createId === createId || (await messages.exists({ createId }))) return;
+      if (cooldown.createId === createId || (await messages.findOne({ createId }, { projection: { _id: 1 } }))) return;
       refuseIfRemaining(cooldown.remainingMs);
     } else await insertNew(cooldowns, { _id, at: new Date(0), createId: '', expiresAt: new Date(platform.now() + retentionMs) });
   }

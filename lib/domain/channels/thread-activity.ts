@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -23,7 +22,7 @@ export const archiveAtStage = {
  */
 export async function loadCurrentChannel(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc | null> {
   if (channel.kind !== 'thread') return channel;
-  return platform.db.channels.findOne({ _id: channel._id }).lean();
+  return platform.db.channels.findOne({ _id: channel._id });
 }
 
 /**
@@ -41,18 +40,16 @@ export async function recordThreadPost(platform: EnqueuePlatform, { channelId, s
     messageCount: { $add: ['$messageCount', 1] },
     recountAt: now,
   };
-  const before = await platform.db.channels.collection.findOneAndUpdate(
-    { _id: channelId as never, kind: 'thread' },
-    [{ $set: fields }, archiveAtStage],
-    { projection: { archived: 1 } },
-  );
+  const before = await platform.db.channels.findOneAndUpdate({ _id: channelId, kind: 'thread' }, [{ $set: fields }, archiveAtStage], {
+    projection: { archived: 1 },
+  });
   if (before?.archived && serverId !== null) platform.wake('relay-server', { serverId });
 }
 
 /** Takes a removed message off its thread's count. */
 export async function decrementMessageCount(platform: Platform, threadId: string): Promise<void> {
   const messageCount = { $max: [0, { $subtract: ['$messageCount', 1] }] };
-  await platform.db.channels.collection.updateOne({ _id: threadId as never, kind: 'thread' }, [
+  await platform.db.channels.updateOne({ _id: threadId, kind: 'thread' }, [
     { $set: { messageCount, recountAt: new Date(platform.now()) } },
   ]);
 }
@@ -62,11 +59,7 @@ export async function decrementMessageCount(platform: Platform, threadId: string
  * number is right in the end, even if a process died or was late between a message and its count.
  */
 export async function requestRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
-  await platform.db.channels.collection.updateOne(
-    { _id: threadId as never, kind: 'thread' },
-    { $set: { recountAt: new Date(platform.now()) } },
-    options,
-  );
+  await platform.db.channels.updateOne({ _id: threadId, kind: 'thread' }, { $set: { recountAt: new Date(platform.now()) } }, options);
 }
 
 /** Recounts the messages of threads that were active and are quiet now. */
@@ -75,8 +68,7 @@ export const recountThreads = (platform: Platform): Promise<void> =>
     platform,
     platform.db.channels,
     'messageCount',
-    async (channelId, maxTimeMS) =>
-      await platform.db.messages.countDocuments({ channelId, deleted: trusted({ $exists: false }) }, { maxTimeMS }),
+    async (channelId, maxTimeMS) => await platform.db.messages.countDocuments({ channelId, deleted: { $exists: false } }, { maxTimeMS }),
   );
 
 /** How many threads one write archives. It takes far less time than one operation may. */
@@ -87,13 +79,13 @@ const archivedPerRound = 1_000;
  * open, and concurrent sweeps archive each thread once.
  */
 export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
-  const { collection } = platform.db.channels;
+  const { channels } = platform.db;
   let from = new Date(0);
   for (let archivedCount = 0; ; ) {
     const now = new Date(platform.now());
     const dueFilter = { archiveAt: { $lte: now } };
     // Starts where the last round ended: index entries that were removed stay until the database cleans up, and would be read again.
-    const found = await collection
+    const found = await channels
       .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
       .sort({ archiveAt: 1 })
       .limit(archivedPerRound)
@@ -102,9 +94,9 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
     if (found.length > 0) {
       const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
       const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...dueFilter };
-      const { modifiedCount } = await collection.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
+      const { modifiedCount } = await channels.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
       archivedCount += modifiedCount;
-      for (const serverId of new Set(found.map((one) => String(one.serverId)))) platform.wake('relay-server', { serverId });
+      for (const serverId of new Set(found.map((one) => one.serverId))) platform.wake('relay-server', { serverId });
     }
     if (found.length < archivedPerRound) return archivedCount;
     from = found.at(-1)?.archiveAt as Date;

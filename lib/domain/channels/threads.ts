@@ -2,7 +2,6 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Channel, ThreadInput } from '../../contract/channel.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
@@ -50,11 +49,12 @@ export async function createThread(
 ): Promise<Channel> {
   const parent = requireThreadParent(await requireMessageChannel(platform, actor, channelId, 'Send Messages'));
   const { channels, messages } = platform.db;
-  const findOwn = async () => (await channels.findOne({ _id: newId, parentId: channelId }).lean()) as ChannelDoc | null;
+  const findOwn = async () => await channels.findOne({ _id: newId, parentId: channelId });
   const existing = await findOwn();
   if (existing) return toChannel(existing);
   const messageId = input.messageId ?? null;
-  const starter = messageId && (await messages.exists({ _id: messageId, channelId, deleted: trusted({ $exists: false }) }));
+  const starter =
+    messageId && (await messages.findOne({ _id: messageId, channelId, deleted: { $exists: false } }, { projection: { _id: 1 } }));
   if (messageId && !starter) refuseField('/messageId', 'This message is not in this channel.');
   const { serverId } = parent;
   await requireThreadRate(platform, actor, channelId, serverId);
@@ -73,7 +73,7 @@ export async function createThread(
     outboxAt: now,
   };
   if (!(await insertNew(channels, thread))) return toChannel((await findOwn()) ?? refuse('thread_exists'));
-  if (!(await channels.exists({ _id: channelId }))) {
+  if (!(await channels.findOne({ _id: channelId }, { projection: { _id: 1 } }))) {
     // The channel was deleted at the same moment.
     await channels.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
@@ -86,9 +86,9 @@ export async function createThread(
 export async function listThreads(platform: Platform, actor: Actor, channelId: string): Promise<Channel[]> {
   requireThreadParent(await requireMessageChannel(platform, actor, channelId));
   const found = await platform.db.channels
-    .find({ parentId: channelId, lastActivityAt: trusted({ $exists: true }) })
+    .find({ parentId: channelId, lastActivityAt: { $exists: true } })
     .sort({ lastActivityAt: -1, _id: -1 })
     .limit(limits.threadsListed)
-    .lean();
+    .toArray();
   return (found as ChannelDoc[]).map(toChannel);
 }

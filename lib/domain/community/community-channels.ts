@@ -1,7 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { type Overwrite, permissionBits } from '../../base/permissions.ts';
 import { type CommunityChannelField, communityChannelFields } from '../../contract/community.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
@@ -42,17 +41,14 @@ export async function createHiddenChannel(
 
 /** Deletes those of these channels that are still hidden. */
 export async function deleteHiddenChannels({ db }: EnqueuePlatform, ids: readonly string[]): Promise<void> {
-  await db.channels.deleteMany({ _id: trusted({ $in: [...ids] }), heldAt: trusted({ $exists: true }) });
+  await db.channels.deleteMany({ _id: { $in: [...ids] }, heldAt: { $exists: true } });
 }
 
 /** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `accessVersions.runChange` of the server. */
 export async function revealChannel(platform: EnqueuePlatform, { _id, serverId }: Pick<ChannelDoc, '_id' | 'serverId'>): Promise<void> {
   const position = await takeNextPosition(platform, serverId);
-  const pendingEvent = { outbox: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }], outboxAt: new Date(platform.now()) };
-  await platform.db.channels.collection.updateOne(
-    { _id: _id as never, heldAt: { $exists: true } },
-    { $set: { position, ...pendingEvent }, $unset: { heldAt: 1 } },
-  );
+  const pendingEvent = { outbox: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' as const }], outboxAt: new Date(platform.now()) };
+  await platform.db.channels.updateOne({ _id, heldAt: { $exists: true } }, { $set: { position, ...pendingEvent }, $unset: { heldAt: 1 } });
   platform.wake('relay-server', { serverId });
 }
 
@@ -71,12 +67,12 @@ export async function sweepHiddenChannels(platform: EnqueuePlatform): Promise<vo
   const { channels, servers } = platform.db;
   const before = new Date(platform.now() - maxHiddenMs);
   const found = await channels
-    .find({ heldAt: trusted({ $lt: before }) }, { serverId: 1 })
+    .find({ heldAt: { $lt: before } }, { projection: { serverId: 1 } })
     .sort({ heldAt: 1, _id: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   for (const hiddenChannel of found) {
-    const server = await servers.findOne({ _id: hiddenChannel.serverId }, { rulesChannelId: 1, updatesChannelId: 1 }).lean();
+    const server = await servers.findOne({ _id: hiddenChannel.serverId }, { projection: { rulesChannelId: 1, updatesChannelId: 1 } });
     if (!server || communityChannelFields.every((field) => server[field] !== hiddenChannel._id))
       await deleteHiddenChannels(platform, [hiddenChannel._id]);
     else await platform.accessVersions.runChange({ servers: [hiddenChannel.serverId] }, () => revealChannel(platform, hiddenChannel));

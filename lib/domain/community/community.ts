@@ -45,7 +45,7 @@ export function toCommunitySettings({ community, rulesChannelId, updatesChannelI
 
 /** Reads the server from the database. Refuses with 404 if it is deleted. */
 export const requireServerDoc = async ({ db }: Platform, serverId: string): Promise<ServerDoc> =>
-  (await db.servers.findOne({ _id: serverId }).lean()) ?? refuse('not_found', { what: 'server' });
+  (await db.servers.findOne({ _id: serverId })) ?? refuse('not_found', { what: 'server' });
 
 /** The Community settings of a server. Needs Manage Server. */
 export async function getCommunity(platform: Platform, actor: Actor, serverId: string): Promise<CommunitySettings> {
@@ -74,7 +74,7 @@ async function disableCommunity(platform: EnqueuePlatform, actor: Actor, serverI
   if (Object.keys(changes).length === 0) return toCommunitySettings(toSettings(current));
   const pendingEvent = addSummaryEvent(platform, current, changes);
   const before = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...pendingEvent }, { returnDocument: 'before' }).lean(),
+    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...pendingEvent }, { returnDocument: 'before' }),
   );
   if (!before) return refuse('not_found', { what: 'server' });
   platform.wake('relay-server', { serverId });
@@ -164,7 +164,8 @@ async function applyPlan(
   for (const channel of createdChannels) await revealChannel(platform, channel);
   for (const field of communityChannelFields) {
     const channelId = set[field];
-    if (channelId !== null && !(await channels.exists({ _id: channelId }))) await clearChosenChannel(platform, server._id, channelId);
+    if (channelId !== null && !(await channels.findOne({ _id: channelId }, { projection: { _id: 1 } })))
+      await clearChosenChannel(platform, server._id, channelId);
   }
   return true;
 }
@@ -185,7 +186,8 @@ async function enableCommunity(platform: EnqueuePlatform, actor: Actor, access: 
     const startedAt = performance.now();
     const plan = await createPlan(platform, actor, server, choices);
     if (!plan) {
-      if (await platform.db.servers.exists(unchangedFilter(server))) refuse('too_many_channels', { limit: limits.channelsPerServer });
+      if (await platform.db.servers.findOne(unchangedFilter(server), { projection: { _id: 1 } }))
+        refuse('too_many_channels', { limit: limits.channelsPerServer });
       continue;
     }
     if (!(await applyPlan(platform, server, plan, startedAt))) continue;

@@ -5,7 +5,6 @@ import { countCodePoints, foldCase, isBlank, toWellFormed } from '../../base/tex
 import type { CommunitySettings, DiscoveryInput } from '../../contract/community.ts';
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../../contract/discovery.ts';
 import { isTeamServer, type Server, teamTypes } from '../../contract/server.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { discoveryIndex, type ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
@@ -75,7 +74,7 @@ export async function setDiscovery(
     const changes = diffFields(current, change);
     if (Object.keys(changes).length === 0) return toCommunitySettings(current);
     const unchangedFilter = { _id: serverId, listed: current.listed, 'discovery.description': server.discovery?.description ?? null };
-    const listable = after.listed ? { community: true, types: trusted({ $nin: teamTypes }) } : {};
+    const listable = after.listed ? { community: true, types: { $nin: teamTypes } } : {};
     const pendingEvent = addSummaryEvent(platform, server, changes);
     const { modifiedCount } = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
       platform.db.servers.updateOne({ ...unchangedFilter, ...listable }, { $set: toServerFields(change), ...pendingEvent }),
@@ -105,13 +104,13 @@ export async function listDiscovery(platform: Platform, actor: Actor, query: Dis
     ...textFilter(q, searchedFields),
   };
   const projection = { name: 1, iconUrl: 1, types: 1, memberCount: 1, community: 1, listed: 1, discovery: 1 };
-  const found = (await platform.db.servers.collection
+  const found = await platform.db.servers
     .find(filter, { projection })
     .sort({ memberCount: -1, _id: 1 })
     .skip(page.skip)
     .limit(page.limit + 1)
     .hint(discoveryIndex)
-    .toArray()) as unknown as ServerDoc[];
+    .toArray();
   const { items, hasMore } = toPage(found, page);
   return { items: await toDiscoveryServers(platform, actor, items), hasMore };
 }
@@ -121,7 +120,7 @@ async function toDiscoveryServers(platform: Platform, actor: Actor, servers: rea
   const ids = servers.map((server) => server._id);
   const [online, joined] = await Promise.all([
     loadOnlineCounts(platform, ids),
-    platform.db.members.find({ _id: trusted({ $in: ids.map((id) => `${id}:${actor.id}`) }) }, { serverId: 1 }).lean(),
+    platform.db.members.find({ _id: { $in: ids.map((id) => `${id}:${actor.id}`) } }, { projection: { serverId: 1 } }).toArray(),
   ]);
   const joinedIds = new Set(joined.map((member) => member.serverId));
   return servers.map((server) => {

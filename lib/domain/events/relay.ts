@@ -1,4 +1,6 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
+import { withSharedFields } from '../../store/mongo/database.ts';
+import type { Outbox } from '../../store/mongo/models/outbox.ts';
 import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
@@ -76,7 +78,10 @@ export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'
   const collections = [db.messages, db.interactions, db.channels, db.servers, db.members, db.accounts];
   const oldest = await Promise.all(
     collections.map((one) =>
-      one.collection.findOne<{ outboxAt: Date }>({ outboxAt: { $exists: true } }, { projection: { outboxAt: 1 }, sort: { outboxAt: 1 } }),
+      withSharedFields<Outbox>(one).findOne<{ outboxAt: Date }>(
+        { outboxAt: { $exists: true } },
+        { projection: { outboxAt: 1 }, sort: { outboxAt: 1 } },
+      ),
     ),
   );
   return Math.max(0, ...oldest.map((one) => (one ? now() - one.outboxAt.getTime() : 0)));

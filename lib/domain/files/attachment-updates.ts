@@ -1,5 +1,5 @@
 import type { FileDoc } from '../../store/mongo/models/file.ts';
-import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
+import type { StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
 
@@ -20,8 +20,8 @@ export const toStoredAttachment = ({ _id, key, filename, contentType, size, widt
  */
 export async function updateAttachment(platform: EnqueuePlatform, file: FileDoc): Promise<void> {
   const { _id, messageId, channelId } = file;
-  const found = await platform.db.messages.collection.findOne({ _id: messageId as never, channelId, deleted: { $exists: false } });
-  const attachments = (found as unknown as MessageDoc | null)?.attachments ?? [];
+  const found = await platform.db.messages.findOne({ _id: messageId, channelId, deleted: { $exists: false } });
+  const attachments = found?.attachments ?? [];
   const at = attachments.findIndex(({ id }) => id === _id);
   const current = attachments[at];
   const next = toStoredAttachment(file);
@@ -30,8 +30,8 @@ export async function updateAttachment(platform: EnqueuePlatform, file: FileDoc)
   // `attachments.<index>.<field>`, null would match any value.)
   const unchangedFilter = { attachments: { $elemMatch: { ...current } }, [`attachments.${at}.id`]: _id };
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
-  await platform.db.messages.collection.updateOne(
-    { _id: messageId as never, channelId, deleted: { $exists: false }, ...unchangedFilter },
+  await platform.db.messages.updateOne(
+    { _id: messageId, channelId, deleted: { $exists: false }, ...unchangedFilter },
     { ...pendingEvent, $set: { [`attachments.${at}`]: next } },
   );
   platform.wake('relay-channel', { channelId });

@@ -4,7 +4,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { webpFilename } from '../../base/filenames.ts';
 import { limits } from '../../base/limits.ts';
 import { sniffImage, toPlainFileType } from '../../base/magic.ts';
-import { isUnavailable, trusted } from '../../store/mongo/database.ts';
+import { isUnavailable } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
@@ -73,7 +73,7 @@ export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc
   const costs = images.map(({ megapixels = 1 }) => megapixels);
   const priorities = await reserveConversions(platform, docs[0]?.accountId ?? '', costs);
   await chargeStorage(platform, docs);
-  await platform.db.files.collection.insertMany(docs as never[]);
+  await platform.db.files.insertMany(docs);
   failpoint(platform.config, 'after-file-write');
   const puts = await Promise.allSettled(
     docs.map((doc, at) =>
@@ -89,7 +89,7 @@ export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc
 /** Reads `docs` again, in the same order. A deleted one is returned with the state `freed`, so that nobody waits for it. */
 async function reloadFiles({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
   const ids = docs.map(({ _id }) => _id);
-  const found: FileDoc[] = await db.files.find({ _id: trusted({ $in: ids }) }).lean();
+  const found: FileDoc[] = await db.files.find({ _id: { $in: ids } }).toArray();
   const byId = new Map(found.map((doc) => [doc._id, doc]));
   return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
@@ -129,7 +129,7 @@ export async function postWithFiles(
     await storeFiles(platform, docs, files);
     const converted = await waitForConversions(platform, docs);
     const prepare = (messageId: string) =>
-      platform.db.files.updateMany({ _id: trusted({ $in: docs.map(({ _id }) => _id) }) }, { $set: { messageId } });
+      platform.db.files.updateMany({ _id: { $in: docs.map(({ _id }) => _id) } }, { $set: { messageId } });
     const message = await post(converted.map(toStoredAttachment), prepare);
     failpoint(platform.config, 'after-message-write');
     if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
@@ -153,14 +153,11 @@ async function finishPost(platform: FilesPlatform, message: MessageDoc, docs: re
   const { files, messages } = platform.db;
   const ids = docs.map(({ _id }) => _id);
   const [first] = docs;
-  const { matchedCount } = await files.updateMany(
-    { _id: trusted({ $in: ids }), openAt: first?.createdAt as Date },
-    { $unset: { openAt: 1 } },
-  );
+  const { matchedCount } = await files.updateMany({ _id: { $in: ids }, openAt: first?.createdAt as Date }, { $unset: { openAt: 1 } });
   if (matchedCount < docs.length) {
     const deletedIds = await deleteLateBlobs(platform, docs);
     if (deletedIds.length) {
-      await messages.collection.updateOne({ _id: message._id as never }, { $pull: { attachments: { id: { $in: deletedIds } } } } as never);
+      await messages.updateOne({ _id: message._id }, { $pull: { attachments: { id: { $in: deletedIds } } } });
       const remaining = docs.filter(({ _id }) => !deletedIds.includes(_id));
       return { ...message, attachments: (await reloadFiles(platform, remaining)).map(toStoredAttachment) };
     }

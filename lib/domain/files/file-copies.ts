@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
@@ -7,7 +6,7 @@ import { type FileOwner, newFileKey } from './attachments.ts';
 import { decideFiles, deleteFiles } from './files.ts';
 import { enqueueConversions } from './image-queue.ts';
 
-const notFreed = { state: trusted({ $ne: 'freed' as const }) };
+const notFreed = { state: { $ne: 'freed' as const } };
 
 function newCopy(platform: FilesPlatform, source: FileDoc, owner: FileOwner, now: Date): FileDoc {
   const copy = { ...source, _id: platform.ids.next(), key: newFileKey(), ...owner, openAt: now, createdAt: now };
@@ -48,15 +47,15 @@ export async function copyFiles(
   const { files } = platform.db;
   const ids = message.attachments.map(({ id }) => id);
   if (ids.length === 0 || targets.length === 0) return new Map();
-  const sourceFilter = { _id: trusted({ $in: ids }), ...notFreed };
-  const sources: FileDoc[] = await files.find(sourceFilter).sort({ _id: 1 }).lean();
+  const sourceFilter = { _id: { $in: ids }, ...notFreed };
+  const sources: FileDoc[] = await files.find(sourceFilter).sort({ _id: 1 }).toArray();
   const now = new Date(platform.now());
   const pairs = sources.map((source) => ({ source, copies: targets.map((owner) => newCopy(platform, source, owner, now)) }));
   const all = pairs.flatMap(({ copies }) => copies);
   if (all.length === 0) return new Map();
-  await files.collection.insertMany(all as never[]);
+  await files.insertMany(all);
   // If a source was deleted before the copies were inserted, its blob may be deleted too: its copies are deleted.
-  const currentSources = new Map((await files.find(sourceFilter).lean()).map((source) => [source._id, source as FileDoc]));
+  const currentSources = new Map((await files.find(sourceFilter).toArray()).map((source) => [source._id, source as FileDoc]));
   const orphanedCopies = pairs.filter(({ source }) => !currentSources.has(source._id)).flatMap(({ copies }) => copies);
   await deleteFiles(
     platform,
@@ -81,9 +80,7 @@ export async function copyFiles(
 /** Decides about the copied files of these messages after the messages were stored: a message that exists keeps its files, others lose them. */
 export async function decideCopies(platform: FilesPlatform, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;
-  const undecided: FileDoc[] = await platform.db.files
-    .find({ messageId: trusted({ $in: messageIds }), openAt: trusted({ $exists: true }) })
-    .lean();
+  const undecided: FileDoc[] = await platform.db.files.find({ messageId: { $in: messageIds }, openAt: { $exists: true } }).toArray();
   // If `openAt` was set again after the copy was made, its message is being deleted: that delete decides.
   await decideFiles(
     platform,

@@ -10,7 +10,7 @@ const retryAfterSecs = 2;
  * (docs/behavior/messages.md#images).
  */
 export async function requireServableFile(platform: Platform, key: string): Promise<FileDoc> {
-  const file: FileDoc | null = /^[0-9a-f]{32}$/.test(key) ? await platform.db.files.findOne({ key }).lean() : null;
+  const file: FileDoc | null = /^[0-9a-f]{32}$/.test(key) ? await platform.db.files.findOne({ key }) : null;
   if (!file || file.state === 'freed') return refuse('not_found', { what: 'file' });
   if (file.state === 'waiting') return refuse('unavailable', undefined, { retryAfter: retryAfterSecs });
   return file;

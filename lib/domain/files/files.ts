@@ -1,5 +1,4 @@
 import { groupBy } from '../../base/group-by.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
@@ -17,8 +16,8 @@ const undecidedMaxMs = 15 * 60_000;
 /** The blobs among `names` that no file uses any more, neither to serve it nor to convert it. */
 export async function findUnusedBlobs({ db }: FilesPlatform, names: readonly string[]): Promise<string[]> {
   const [serving, converting]: FileDoc[][] = await Promise.all([
-    db.files.find({ blob: trusted({ $in: names }), state: trusted({ $ne: 'freed' as const }) }).lean(),
-    db.files.find({ original: trusted({ $in: names }), state: 'waiting' }).lean(),
+    db.files.find({ blob: { $in: names }, state: { $ne: 'freed' as const } }).toArray(),
+    db.files.find({ original: { $in: names }, state: 'waiting' }).toArray(),
   ]);
   const used = new Set([...(serving ?? []).map(({ blob }) => blob), ...(converting ?? []).map(({ original }) => original)]);
   return names.filter((name) => !used.has(name));
@@ -32,7 +31,7 @@ const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string
  */
 export async function deleteLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
   const ids = files.map(({ _id }) => _id);
-  const found = await platform.db.files.find({ _id: trusted({ $in: ids }), state: trusted({ $ne: 'freed' as const }) }, { _id: 1 }).lean();
+  const found = await platform.db.files.find({ _id: { $in: ids }, state: { $ne: 'freed' as const } }, { projection: { _id: 1 } }).toArray();
   const existingIds = new Set(found.map(({ _id }) => _id));
   const deletedFiles = files.filter(({ _id }) => !existingIds.has(_id));
   if (deletedFiles.length)
@@ -49,10 +48,10 @@ export async function deleteLateBlobs(platform: FilesPlatform, files: readonly F
 export async function deleteFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'undecided' = 'all'): Promise<void> {
   if (fileIds.length === 0) return;
   const { files } = platform.db;
-  const filter = { _id: trusted({ $in: fileIds }) };
-  const undecidedFilter = which === 'undecided' ? { openAt: trusted({ $exists: true }) } : {};
+  const filter = { _id: { $in: fileIds } };
+  const undecidedFilter = which === 'undecided' ? { openAt: { $exists: true } } : {};
   await files.updateMany({ ...filter, ...undecidedFilter }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
-  const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).lean();
+  const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).toArray();
   const names = await findUnusedBlobs(platform, [...new Set(freed.flatMap(blobsOf))]);
   const deleteNext = async (): Promise<void> => {
     for (let name = names.pop(); name !== undefined; name = names.pop()) await platform.blobs.delete(name);
@@ -60,7 +59,7 @@ export async function deleteFiles(platform: FilesPlatform, fileIds: readonly str
   await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext));
   for (const file of freed) await releaseStorage(platform, file);
   // The document of a file that a worker may be converting stays until the conversion ends: the worker may still write its blob, and then deletes both.
-  await files.deleteMany({ ...filter, state: 'freed', begun: trusted({ $in: [null, 0] }) } as object);
+  await files.deleteMany({ ...filter, state: 'freed', begun: { $in: [null, 0] } } as object);
 }
 
 /** Marks the files of a message as undecided. Called before the message is deleted, so that a crash leaves no file behind. */
@@ -72,7 +71,7 @@ export async function markFilesUndecided(platform: FilesPlatform, messageId: str
 async function markFilesDecided({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   for (const [openAtMs, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
     const ids = same.map(({ _id }) => _id);
-    await db.files.updateMany({ _id: trusted({ $in: ids }), openAt: new Date(openAtMs) }, { $unset: { openAt: 1 } });
+    await db.files.updateMany({ _id: { $in: ids }, openAt: new Date(openAtMs) }, { $unset: { openAt: 1 } });
   }
 }
 
@@ -84,8 +83,8 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
   if (files.length === 0) return;
   const messageIds = [...new Set(files.map(({ messageId }) => messageId))];
   const messages = await platform.db.messages
-    .find({ _id: trusted({ $in: messageIds }), deleted: trusted({ $exists: false }) }, { attachments: 1 })
-    .lean();
+    .find({ _id: { $in: messageIds }, deleted: { $exists: false } }, { projection: { attachments: 1 } })
+    .toArray();
   const attached = (messages as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id));
   const usedIds = new Set([...attached, ...(await findShownPictures(platform, files))]);
   const isUsed = (file: FileDoc): boolean => file.state !== 'freed' && usedIds.has(file._id);
@@ -99,7 +98,7 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
 
 /** Decides about the undecided files of a message after its delete. Running it again changes nothing. */
 export async function decideMessageFiles(platform: FilesPlatform, messageId: string): Promise<void> {
-  await decideFiles(platform, await platform.db.files.find({ messageId, openAt: trusted({ $exists: true }) }).lean());
+  await decideFiles(platform, await platform.db.files.find({ messageId, openAt: { $exists: true } }).toArray());
 }
 
 /** Deletes all files of a deleted channel in batches. A repeated run continues where the last one ended. `reportProgress` is called before each batch. */
@@ -110,7 +109,11 @@ export async function removeChannelFiles(
 ): Promise<void> {
   for (;;) {
     await reportProgress?.();
-    const found = await platform.db.files.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batchSize).lean();
+    const found = await platform.db.files
+      .find({ channelId }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(batchSize)
+      .toArray();
     await deleteFiles(
       platform,
       found.map(({ _id }) => _id),
@@ -130,10 +133,10 @@ export async function sweepFiles(platform: FilesPlatform): Promise<void> {
   const before = new Date(platform.now() - undecidedMaxMs);
   for (;;) {
     const found: FileDoc[] = await platform.db.files
-      .find({ openAt: trusted({ $lt: before }) })
+      .find({ openAt: { $lt: before } })
       .sort({ openAt: 1 })
       .limit(filesPerRound)
-      .lean();
+      .toArray();
     await decideFiles(platform, found);
     if (found.length < filesPerRound) break;
   }

@@ -1,7 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
-import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
 import { updateAttachment } from './attachment-updates.ts';
@@ -27,7 +27,7 @@ export type EncodeImage = (from: string, to: string, side?: number) => Promise<C
 /** A file whose conversion is not complete: it still has `original`. */
 type PendingImage = FileDoc & { original: string };
 
-const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as const;
+const waiting = { state: 'waiting', original: { $exists: true } } as const;
 
 /**
  * Converts the image of one file to its final form: WebP, or as uploaded (docs/behavior/messages.md#images). Then updates its message and deletes the blob that
@@ -36,11 +36,13 @@ const waiting = { state: 'waiting', original: trusted({ $exists: true }) } as co
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
   const { files } = platform.db;
   // If a crash of the database loses this increment, the image gets one more attempt.
-  const file: FileDoc | null = await files
-    .findOneAndUpdate({ _id: fileId, ...waiting }, { $inc: { begun: 1 } }, { ...relaxedWriteConcern, returnDocument: 'after' })
-    .lean();
+  const file: FileDoc | null = await files.findOneAndUpdate(
+    { _id: fileId, ...waiting },
+    { $inc: { begun: 1 } },
+    { ...relaxedWriteConcern, returnDocument: 'after' },
+  );
   const converted = file?.original === undefined ? null : await runConversion(platform, file as PendingImage, encode);
-  const pending: FileDoc | null = converted ?? (await files.findOne({ _id: fileId, original: trusted({ $exists: true }) }).lean());
+  const pending: FileDoc | null = converted ?? (await files.findOne({ _id: fileId, original: { $exists: true } }));
   if (pending?.original !== undefined) await finishConversion(platform, pending as PendingImage);
 }
 
@@ -51,16 +53,14 @@ async function runConversion(platform: WorkerPlatform, file: PendingImage, encod
     const image = await encodeImage(platform, file, encode);
     if (image.outcome === 'plain')
       platform.log.info({ fileId: file._id, reason: image.reason }, 'could not convert an image; it is served as a plain file');
-    const update = { $set: toConvertedFields(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } };
-    const converted: FileDoc | null = await files
-      .findOneAndUpdate({ _id: file._id, ...waiting }, update, { returnDocument: 'after' })
-      .lean();
+    const update = { $set: toConvertedFields(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } } as const;
+    const converted: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, ...waiting }, update, { returnDocument: 'after' });
     if (!converted && image.outcome === 'webp') await deleteIfUnused(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
     return converted;
   } catch (error) {
     // A deleted file keeps its count until the next run, because its WebP may have been written nevertheless.
-    await files.updateOne({ _id: file._id, ...waiting, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } }, relaxedWriteConcern);
+    await files.updateOne({ _id: file._id, ...waiting, begun: { $gt: 0 } }, { $inc: { begun: -1 } }, relaxedWriteConcern);
     throw error;
   }
 }
@@ -104,7 +104,7 @@ async function finishConversion(platform: WorkerPlatform, file: PendingImage): P
   const { files } = platform.db;
   const { _id, state, original } = file;
   if (state === 'freed') {
-    await files.updateOne({ _id, state, begun: trusted({ $gt: 0 }) }, { $inc: { begun: -1 } });
+    await files.updateOne({ _id, state, begun: { $gt: 0 } }, { $inc: { begun: -1 } });
     return deleteFiles(platform, [_id]);
   }
   if (state === 'waiting') return;
@@ -124,10 +124,10 @@ const sweepMax = 200;
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.files
-    .find({ original: trusted({ $exists: true }), createdAt: trusted({ $lt: before }) })
+    .find({ original: { $exists: true }, createdAt: { $lt: before } })
     .sort({ createdAt: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   // A file that is still on the queue keeps its position there.
   const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
   const lost = await Promise.all((overdue as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));

@@ -26,12 +26,12 @@ interface PictureField {
 
 /** The avatar of an account. A change puts USER_UPDATE into the account's outbox. */
 const createAvatarField = (platform: EnqueuePlatform, _id: string): PictureField => ({
-  read: async () => (await platform.db.accounts.findOne({ _id }, { avatarUrl: 1 }).lean())?.avatarUrl,
+  read: async () => (await platform.db.accounts.findOne({ _id }, { projection: { avatarUrl: 1 } }))?.avatarUrl,
   async write(avatarUrl, to) {
-    const accounts = platform.db.accounts.collection;
+    const accounts = platform.db.accounts;
     const set = { avatarUrl: { $literal: to }, ...addEventInPipeline(platform, { name: 'USER_UPDATE' }) };
     const { matchedCount } = await platform.accessVersions.runChange({ accounts: [_id] }, () =>
-      accounts.updateOne({ _id: _id as never, avatarUrl }, [{ $set: set }]),
+      accounts.updateOne({ _id: _id, avatarUrl }, [{ $set: set }]),
     );
     if (matchedCount === 1) platform.wake('relay-account', { accountId: _id });
     return matchedCount === 1;
@@ -40,22 +40,22 @@ const createAvatarField = (platform: EnqueuePlatform, _id: string): PictureField
 
 /** The icon of an application. */
 const createApplicationIconField = ({ db }: EnqueuePlatform, _id: string): PictureField => ({
-  read: async () => (await db.applications.findOne({ _id }, { iconUrl: 1 }).lean())?.iconUrl,
+  read: async () => (await db.applications.findOne({ _id }, { projection: { iconUrl: 1 } }))?.iconUrl,
   write: async (iconUrl, to) => (await db.applications.updateOne({ _id, iconUrl }, { $set: { iconUrl: to } })).matchedCount === 1,
 });
 
 /** The icon of a server. A change puts SERVER_UPDATE into the server's outbox. */
 const createServerIconField = (platform: EnqueuePlatform, _id: string): PictureField => ({
   async read() {
-    const found = await platform.db.servers.findOne({ _id }, { iconUrl: 1, outbox: 1 }).lean();
+    const found = await platform.db.servers.findOne({ _id }, { projection: { iconUrl: 1, outbox: 1 } });
     requireOutboxRoom(found?.outbox?.length ?? 0);
     return found?.iconUrl;
   },
   async write(iconUrl, to) {
-    const servers = platform.db.servers.collection;
+    const servers = platform.db.servers;
     const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE' });
     const { matchedCount } = await platform.accessVersions.runChange({ servers: [_id] }, () =>
-      servers.updateOne({ _id: _id as never, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
+      servers.updateOne({ _id: _id, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
     );
     if (matchedCount === 1) platform.wake('relay-server', { serverId: _id });
     return matchedCount === 1;
@@ -74,8 +74,7 @@ async function replacePicture(platform: FilesPlatform, field: PictureField, to: 
     const key = parsePictureKey(from);
     const openAt = new Date(platform.now());
     const { files } = platform.db;
-    const previousFile =
-      key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' }).lean();
+    const previousFile = key === null ? null : await files.findOneAndUpdate({ key }, { $set: { openAt } }, { returnDocument: 'after' });
     failpoint(platform.config, 'after-picture-open');
     const isWritten = await field.write(from, to);
     if (isWritten) failpoint(platform.config, 'after-picture-shown');

@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -12,11 +11,11 @@ export const parsePictureKey = (url: string | null): string | null => /\/files\/
 export async function findShownPictures({ db }: Platform, files: readonly FileDoc[]): Promise<string[]> {
   const pictures = files.filter(({ picture }) => picture);
   if (pictures.length === 0) return [];
-  const idFilter = { _id: trusted({ $in: [...new Set(pictures.map(({ messageId }) => messageId))] }) };
+  const idFilter = { _id: { $in: [...new Set(pictures.map(({ messageId }) => messageId))] } };
   const [accounts, servers, applications] = await Promise.all([
-    db.accounts.find(idFilter, { avatarUrl: 1 }).lean(),
-    db.servers.find(idFilter, { iconUrl: 1 }).lean(),
-    db.applications.find(idFilter, { iconUrl: 1 }).lean(),
+    db.accounts.find(idFilter, { projection: { avatarUrl: 1 } }).toArray(),
+    db.servers.find(idFilter, { projection: { iconUrl: 1 } }).toArray(),
+    db.applications.find(idFilter, { projection: { iconUrl: 1 } }).toArray(),
   ]);
   const urls = [...accounts.map(({ avatarUrl }) => avatarUrl), ...[...servers, ...applications].map(({ iconUrl }) => iconUrl)];
   const keys = new Set(urls.map(parsePictureKey));

@@ -1,5 +1,4 @@
 import { refuse } from '../../base/errors.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { FileDoc, StorageCharge } from '../../store/mongo/models/file.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
 
@@ -16,12 +15,12 @@ async function addStoredBytes(
   const maxBefore = limitMib === 0 ? Number.MAX_SAFE_INTEGER : limitMib * bytesPerMib - bytes;
   if (maxBefore < 0) return false;
   const roomFilter = { $or: [{ storedBytes: { $exists: false } }, { storedBytes: { $lte: maxBefore } }] };
-  const { matchedCount } = await db[owner].collection.updateOne({ _id, ...roomFilter } as never, { $inc: { storedBytes: bytes } });
+  const { matchedCount } = await db[owner].updateOne({ _id, ...roomFilter }, { $inc: { storedBytes: bytes } });
   return matchedCount === 1;
 }
 
 const subtractStoredBytes = async ({ db }: FilesPlatform, owner: 'accounts' | 'servers', _id: string, bytes: number): Promise<void> => {
-  await db[owner].collection.updateOne({ _id } as never, { $inc: { storedBytes: -bytes } });
+  await db[owner].updateOne({ _id }, { $inc: { storedBytes: -bytes } });
 };
 
 /**
@@ -48,12 +47,12 @@ export async function chargeStorage(platform: FilesPlatform, docs: readonly File
 export async function releaseStorage(platform: FilesPlatform, file: FileDoc): Promise<void> {
   if (!file.charge) return;
   const { files } = platform.db;
-  const chargedFilter = { _id: file._id, state: 'freed' as const, charge: trusted({ $exists: true }) };
-  const before: FileDoc | null = await files.findOneAndUpdate(chargedFilter, { $unset: { charge: 1 } }).lean();
+  const chargedFilter = { _id: file._id, state: 'freed' as const, charge: { $exists: true } };
+  const before: FileDoc | null = await files.findOneAndUpdate(chargedFilter, { $unset: { charge: 1 } });
   const charge: StorageCharge | undefined = before?.charge;
   if (!charge) return;
   const blobs = [file.blob, ...(file.original ? [file.original] : [])];
-  const copyFilter = { blob: trusted({ $in: blobs }), state: trusted({ $ne: 'freed' as const }), charge: trusted({ $exists: false }) };
+  const copyFilter = { blob: { $in: blobs }, state: { $ne: 'freed' as const }, charge: { $exists: false } };
   if ((await files.updateOne(copyFilter, { $set: { charge } })).matchedCount === 1) return;
   await subtractStoredBytes(platform, 'accounts', charge.accountId, charge.bytes);
   if (charge.serverId !== null) await subtractStoredBytes(platform, 'servers', charge.serverId, charge.bytes);

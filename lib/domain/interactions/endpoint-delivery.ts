@@ -36,12 +36,12 @@ let applied = 0;
 
 /** Claims an interaction, so that only this worker makes its one request. Returns null if it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
-  const claimed = await platform.db.interactions.collection.findOneAndUpdate(
-    { _id: id as never, endpoint: true, state: 'created', deliveredAt: null, $expr: windows.firstAnswer },
+  const claimed = await platform.db.interactions.findOneAndUpdate(
+    { _id: id, endpoint: true, state: 'created', deliveredAt: null, $expr: windows.firstAnswer },
     [{ $set: { deliveredAt: '$$NOW' } }],
     { returnDocument: 'after' },
   );
-  return claimed as unknown as (InteractionDoc & { deliveredAt: Date }) | null;
+  return claimed as (InteractionDoc & { deliveredAt: Date }) | null;
 }
 
 const saveDelivery = (platform: WorkerPlatform, id: string, delivery: DeliveryRecord): Promise<unknown> =>
@@ -97,7 +97,7 @@ async function prepareRequest(
     return createFailure('the bot can no longer view the channel');
   const { APP_KEY } = platform.config;
   const payload = { ...(await toInteractionPayload(platform, interaction)), token: deriveInteractionToken(APP_KEY, id) };
-  const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
+  const application = await platform.db.applications.findOne({ _id: applicationId });
   const url = application?.interactionsEndpointUrl;
   if (!application || !url) return createFailure('the application no longer has an Interactions Endpoint URL');
   const secret = unseal(platform.config, application.signingSecret);

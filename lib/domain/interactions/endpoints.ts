@@ -2,7 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { EndpointDeliveryPage, EndpointTest } from '../../contract/endpoint.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
-import { deliveriesIndex, type InteractionDoc } from '../../store/mongo/models/interaction.ts';
+import { deliveriesIndex } from '../../store/mongo/models/interaction.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { unseal } from '../../store/seal.ts';
 import { requireOwnApplication } from '../applications/application-ownership.ts';
@@ -79,13 +79,13 @@ export async function listEndpointDeliveries(
   const { _id } = await requireOwnApplication(platform, actor, applicationId);
   const sentFilter = { applicationId: _id, endpoint: true, deliveredAt: { $ne: null } };
   const inProgressFilter = { delivery: { $exists: false }, $expr: { $gt: [{ $add: ['$deliveredAt', outcomeDeadlineMs] }, '$$NOW'] } };
-  const found = (await platform.db.interactions.collection
-    .find({ ...sentFilter, $nor: [inProgressFilter] } as never)
+  const found = await platform.db.interactions
+    .find({ ...sentFilter, $nor: [inProgressFilter] })
     .project({ deliveredAt: 1, delivery: 1 })
     .sort({ _id: -1 })
     .hint(deliveriesIndex)
     .limit(limits.deliveriesListed)
-    .toArray()) as unknown as (Pick<InteractionDoc, '_id' | 'delivery'> & { deliveredAt: Date })[];
+    .toArray();
   const rest = before === undefined ? found : found.filter((one) => one._id < before);
   const items = rest
     .slice(0, limit)

@@ -1,5 +1,4 @@
 import type { LoggedData } from '../../contract/events.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
@@ -15,8 +14,8 @@ type TimedInteraction = InteractionDoc & { leftMs: number };
 
 /** The interaction that `filter` matches, with the milliseconds left of its 3 seconds by the database's clock (`leftMs`); null if there is none. */
 async function readWithTimeLeft(platform: WorkerPlatform, filter: object): Promise<TimedInteraction | null> {
-  const found = await platform.db.interactions.collection.aggregate([{ $match: filter }, { $set: { leftMs: windows.leftMs } }]).toArray();
-  return (found[0] as unknown as TimedInteraction | undefined) ?? null;
+  const found = await platform.db.interactions.aggregate([{ $match: filter }, { $set: { leftMs: windows.leftMs } }]).toArray();
+  return (found[0] as TimedInteraction | undefined) ?? null;
 }
 
 /** The interaction as the bot gets it, without its token, which the sender adds. */
@@ -64,7 +63,7 @@ async function createPendingBatch(platform: WorkerPlatform, interaction: Interac
   return {
     events,
     async acknowledge() {
-      await platform.db.interactions.collection.updateOne({ _id: _id as never }, [
+      await platform.db.interactions.updateOne({ _id: _id }, [
         ...removeEntries(entries.map((entry) => entry.id)),
         ...(stored ? [{ $set: { messageId: stored._id } }] : []),
         { $unset: 'answer' },
@@ -105,10 +104,10 @@ const sweepMax = 500;
 /** Finds interactions with overdue events. An answer whose message is not stored yet always has a pending event, so it is found too. */
 async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
   const found = await db.interactions
-    .find({ outboxAt: trusted({ $lte: before }) }, { _id: 1 })
+    .find({ outboxAt: { $lte: before } }, { projection: { _id: 1 } })
     .sort({ outboxAt: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   return found.map(({ _id }) => _id);
 }
 

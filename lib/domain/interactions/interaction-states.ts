@@ -2,7 +2,6 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import type { InteractionState } from '../../contract/interaction.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -44,12 +43,12 @@ export async function transition(
   { from, window, set, events }: Transition,
 ): Promise<InteractionDoc | null> {
   const outbox = { $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: events }] };
-  const moved = await platform.db.interactions.collection.findOneAndUpdate(
-    { _id: id as never, state: from, [`outbox.${limits.pendingAnswers - 1}`]: { $exists: false }, $expr: window },
+  const moved = await platform.db.interactions.findOneAndUpdate(
+    { _id: id, state: from, [`outbox.${limits.pendingAnswers - 1}`]: { $exists: false }, $expr: window },
     [{ $set: { ...set, outbox, outboxAt: { $ifNull: ['$outboxAt', '$$NOW'] } } }],
     { returnDocument: 'after' },
   );
-  return moved as unknown as InteractionDoc | null;
+  return moved;
 }
 
 /** The event that shows the new state of an interaction to the person who used it (docs/behavior/interactions.md#state-for-the-person). */
@@ -60,13 +59,13 @@ export function createUpdateEntry(platform: Platform, { _id: id, channelId }: In
 
 /** Reads the current interaction; 404 if it no longer exists. */
 export async function requireInteraction(platform: Platform, id: string): Promise<InteractionDoc> {
-  const found = await platform.db.interactions.findOne({ _id: id }).lean();
+  const found = await platform.db.interactions.findOne({ _id: id });
   return found ?? refuse('not_found', { what: 'interaction' });
 }
 
 /** Whether the window `expression` is open for the interaction, by the database's clock. */
 export async function isWindowOpen(platform: Platform, id: string, expression: object): Promise<boolean> {
-  return (await platform.db.interactions.exists({ _id: id, $expr: trusted(expression) })) !== null;
+  return (await platform.db.interactions.findOne({ _id: id, $expr: expression }, { projection: { _id: 1 } })) !== null;
 }
 
 /** Expires an interaction that got no answer in 3 seconds. Null if it was answered or expired before, or has time left. */

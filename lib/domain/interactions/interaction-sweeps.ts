@@ -15,7 +15,7 @@ const unpostedMs = 500;
 const sweepConcurrency = 8;
 
 const findInteractions = async (platform: WorkerPlatform, filter: object, sort: Record<string, 1>): Promise<InteractionDoc[]> =>
-  (await platform.db.interactions.collection.find(filter as never, { sort, limit: sweepMax }).toArray()) as unknown as InteractionDoc[];
+  await platform.db.interactions.find(filter, { sort, limit: sweepMax }).toArray();
 
 /** Enqueues interactions that were not sent to their endpoint yet (docs/guarantees.md#sweeps). This sweep is separate because these have the least time. */
 export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {

@@ -81,12 +81,12 @@ async function storeInteraction(
       { createdAt: '$$NOW', deliveredAt: null, ...(interaction.outbox ? { outboxAt: '$$NOW' } : {}) },
     ],
   };
-  const stored = await platform.db.interactions.collection.findOneAndUpdate(
-    { _id: interaction._id as never },
+  const stored = await platform.db.interactions.findOneAndUpdate(
+    { _id: interaction._id },
     [{ $replaceWith: { $cond: [{ $eq: [{ $type: '$state' }, 'missing'] }, newInteraction, '$$ROOT'] } }],
     { upsert: true, returnDocument: 'after' },
   );
-  return stored as unknown as InteractionDoc;
+  return stored as InteractionDoc;
 }
 
 /** The request of a person to use a command. `id` is the interaction's id. */
@@ -137,7 +137,7 @@ export async function useCommand(
 
 /** An interaction as the person who used it sees it; 404 for anyone else (docs/behavior/interactions.md#state-for-the-person). */
 export async function getInteractionView(platform: ApiPlatform, actor: Actor, id: string): Promise<InteractionView> {
-  const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }).lean() : null;
+  const found = isId(id) ? await platform.db.interactions.findOne({ _id: id, userId: actor.id }) : null;
   if (!found) return refuse('not_found', { what: 'interaction' });
   const interaction = await expireIfLate(platform, found);
   const { channelId, command, state, createdAt } = interaction;

@@ -3,7 +3,6 @@ import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { computePermissions, hasPermission, type Overwrite, type Permission, toPermissionNames } from '../../base/permissions.ts';
 import { readById, readByIds } from '../../store/mongo/batched-reads.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
@@ -56,16 +55,16 @@ function createServerAccess(platform: Platform, server: ServerDoc, version: stri
     server,
     channel: (id) =>
       loadOnce(channels, id, async () => {
-        const found: ChannelDoc | null = await db.channels.findOne({ _id: id, serverId: server._id }).lean();
+        const found: ChannelDoc | null = await db.channels.findOne({ _id: id, serverId: server._id });
         return found?.kind === 'thread' && !(found.parentId && (await access.channel(found.parentId))) ? null : found;
       }),
     channels() {
       const loading =
         allChannels ??
         db.channels
-          .find({ serverId: server._id, position: trusted({ $gte: 0 }) })
+          .find({ serverId: server._id, position: { $gte: 0 } })
           .sort({ position: 1 })
-          .lean()
+          .toArray()
           .then((found): ChannelDoc[] => {
             for (const one of found) channels.set(one._id, Promise.resolve(one));
             return found;
@@ -92,7 +91,7 @@ function createServerAccess(platform: Platform, server: ServerDoc, version: stri
       for (const one of [...parents, ...found]) if (one.kind !== 'thread') channels.set(one._id, Promise.resolve(one));
       for (const one of threads) if (one.parentId && (await access.channel(one.parentId))) channels.set(one._id, Promise.resolve(one));
     },
-    bots: async () => await db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).lean(),
+    bots: async () => await db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).toArray(),
   };
   return access;
 }
@@ -206,8 +205,8 @@ export async function locateChannel(platform: Platform, channelId: string): Prom
   const key = `channel:${channelId}`;
   const cached = platform.accessCache.get(key) as ChannelLocation | undefined;
   if (cached) return cached;
-  const found = await platform.db.channels.findOne({ _id: channelId }, { serverId: 1 }).lean();
-  const dm = found ? null : await platform.db.dms.findOne({ _id: channelId }).lean();
+  const found = await platform.db.channels.findOne({ _id: channelId }, { projection: { serverId: 1 } });
+  const dm = found ? null : await platform.db.dms.findOne({ _id: channelId });
   const location: ChannelLocation | null = found ? { serverId: found.serverId, dm: null } : dm && { serverId: null, dm };
   if (location) platform.accessCache.set(key, location);
   return location;

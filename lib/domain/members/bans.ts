@@ -28,7 +28,7 @@ async function writeBan(platform: Platform, ban: BanDoc): Promise<BanChange> {
   const { _id, reason } = ban;
   if (await insertNew(bans, ban)) return 'new';
   if (reason === null) return 'unchanged';
-  const before = await bans.findOneAndUpdate({ _id }, { $set: { reason } }, { returnDocument: 'before' }).lean();
+  const before = await bans.findOneAndUpdate({ _id }, { $set: { reason } }, { returnDocument: 'before' });
   return before && before.reason !== reason ? { from: before.reason } : 'unchanged';
 }
 
@@ -79,7 +79,7 @@ async function auditBan(platform: Platform, actor: Actor, ban: BanDoc, change: B
 export async function removeBan(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<void> {
   await requireServer(platform, actor, serverId, 'Ban Members');
   if (!isId(userId)) refuse('not_found', { what: 'account' });
-  const removedBan = await platform.db.bans.findOneAndDelete({ _id: `${serverId}:${userId}` }).lean();
+  const removedBan = await platform.db.bans.findOneAndDelete({ _id: `${serverId}:${userId}` });
   if (removedBan) await writeAudit(platform, actor, { serverId, action: 'member_unban', targetId: userId, reason: removedBan.reason });
 }
 
@@ -100,14 +100,14 @@ export async function listBans(
   await requireServer(platform, actor, serverId, 'Ban Members');
   const { bans } = platform.db;
   const { before, limit = limits.bansListed } = page;
-  const cursor = before === undefined ? null : await bans.findOne({ _id: `${serverId}:${before}` }).lean();
+  const cursor = before === undefined ? null : await bans.findOne({ _id: `${serverId}:${before}` });
   if (before !== undefined && !cursor) refuseField('/before', 'This account is not banned from this server.');
-  const found = await bans.collection
+  const found = await bans
     .find({ serverId, ...(cursor ? olderThanFilter(cursor) : {}) })
     .sort({ createdAt: -1, _id: -1 })
     .limit(limit + 1)
     .toArray();
-  const shown = found.slice(0, limit) as unknown as BanDoc[];
+  const shown = found.slice(0, limit);
   const accounts = await loadAccounts(
     platform,
     shown.map((one) => one.userId),

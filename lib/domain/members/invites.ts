@@ -102,7 +102,7 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
   const insert = (): Promise<Inserted<InviteDoc>> => insertInSlot(platform.db.invites, { serverId }, limits.invitesPerServer, fresh);
   let inserted = await insert();
   if (inserted.outcome === 'full') {
-    await platform.db.invites.collection.deleteMany({ serverId, ...unusableFilter(now, context.server) });
+    await platform.db.invites.deleteMany({ serverId, ...unusableFilter(now, context.server) });
     inserted = await insert();
   }
   if (inserted.outcome === 'full') return refuse('too_many_invites', { limit: limits.invitesPerServer });
@@ -116,13 +116,13 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
 export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
   const { server } = await requireServer(platform, actor, serverId, 'Manage Server');
   const filter = { serverId, ...usableFilter(platform.now(), server) };
-  const found = await platform.db.invites.collection.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
-  return (found as unknown as InviteDoc[]).map(toInvite);
+  const found = await platform.db.invites.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
+  return found.map(toInvite);
 }
 
 /** The server of an invite; 404 if there is no such invite or server. */
 async function loadInviteServer(platform: Platform, code: string): Promise<ServerAccess> {
-  const found = await platform.db.invites.findOne({ _id: code }, { serverId: 1 }).lean();
+  const found = await platform.db.invites.findOne({ _id: code }, { projection: { serverId: 1 } });
   const access = found && (await loadCurrentServerAccess(platform, found.serverId));
   return access ?? refuse('not_found', { what: 'invite' });
 }
@@ -135,8 +135,8 @@ async function requireUsableInvite(
   joiner?: string,
 ): Promise<InviteDoc> {
   const usableNow = usableFilter(platform.now(), server);
-  const filter = { _id: code as never, ...(joiner === undefined ? usableNow : { $or: [usableNow, { 'joining.userId': joiner }] }) };
-  const invite = (await platform.db.invites.collection.findOne(filter)) as unknown as InviteDoc | null;
+  const filter = { _id: code, ...(joiner === undefined ? usableNow : { $or: [usableNow, { 'joining.userId': joiner }] }) };
+  const invite = await platform.db.invites.findOne(filter);
   return invite ?? refuse('not_found', { what: 'invite' });
 }
 
@@ -146,13 +146,13 @@ export async function previewInvite(platform: Platform, code: string): Promise<I
   const invite = await requireUsableInvite(platform, code, access);
   const { _id: id, name, iconUrl } = access.server;
   // Joins and leaves do not change the version of the cached server, so the count is read from the database.
-  const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { memberCount: 1 }).lean()) ?? {};
+  const { memberCount = 0 } = (await platform.db.servers.findOne({ _id: id }, { projection: { memberCount: 1 } })) ?? {};
   return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
 
 /** Deletes an invite. Needs Manage Server in its server; 404 for a caller who is not a member. */
 export async function deleteInvite(platform: Platform, actor: Actor, code: string): Promise<void> {
-  const invite = (await platform.db.invites.findOne({ _id: code }).lean()) ?? refuse('not_found', { what: 'invite' });
+  const invite = (await platform.db.invites.findOne({ _id: code })) ?? refuse('not_found', { what: 'invite' });
   const { serverId } = invite;
   // A caller who is not in the server must not learn that the code exists.
   const access = await loadCurrentServerAccess(platform, serverId);
@@ -191,14 +191,14 @@ interface InviteUse {
  * limit. Otherwise takes over the use that a dead request of the same person left. False if neither was possible.
  */
 async function acquireUse(platform: Platform, { code, userId, server }: InviteUse, at: Date): Promise<boolean> {
-  const invites = platform.db.invites.collection;
+  const invites = platform.db.invites;
   const acquired = await invites.updateOne(
-    { _id: code as never, ...usableFilter(at.getTime(), server), 'joining.userId': { $ne: userId } },
-    { $inc: { uses: 1 }, $push: { joining: { $each: [{ userId, at }], $slice: -limits.inviteMaxUses } } as never },
+    { _id: code, ...usableFilter(at.getTime(), server), 'joining.userId': { $ne: userId } },
+    { $inc: { uses: 1 }, $push: { joining: { $each: [{ userId, at }], $slice: -limits.inviteMaxUses } } },
   );
   if (acquired.modifiedCount > 0) return true;
   const abandoned = { $elemMatch: { userId, at: { $lt: new Date(at.getTime() - abandonedMs) } } };
-  const reassigned = await invites.updateOne({ _id: code as never, joining: abandoned }, { $set: { 'joining.$.at': at } });
+  const reassigned = await invites.updateOne({ _id: code, joining: abandoned }, { $set: { 'joining.$.at': at } });
   return reassigned.modifiedCount > 0;
 }
 
@@ -211,9 +211,9 @@ async function consumeInvite(platform: Platform, use: InviteUse, add: () => Prom
   const deadline = platform.now() + maxWaitMs;
   let at = new Date(platform.now());
   while (!(await acquireUse(platform, use, at))) {
-    const invite = await platform.db.invites.findOne({ _id: code }).lean();
+    const invite = await platform.db.invites.findOne({ _id: code });
     if (!invite?.joining?.some((one) => one.userId === userId)) {
-      if (await platform.db.members.exists({ _id: `${server._id}:${userId}` })) return;
+      if (await platform.db.members.findOne({ _id: `${server._id}:${userId}` }, { projection: { _id: 1 } })) return;
       await requireUsableInvite(platform, code, { server }, userId);
     }
     if (platform.now() > deadline) refuse('unavailable', undefined, { retryAfter: 1 });
@@ -221,9 +221,9 @@ async function consumeInvite(platform: Platform, use: InviteUse, add: () => Prom
     at = new Date(platform.now());
   }
   const releaseUse = (isUsed: boolean): Promise<unknown> =>
-    platform.db.invites.collection.updateOne(
-      { _id: code as never, joining: { $elemMatch: { userId, at } } },
-      { $pull: { joining: { userId } } as never, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
+    platform.db.invites.updateOne(
+      { _id: code, joining: { $elemMatch: { userId, at } } },
+      { $pull: { joining: { userId } }, ...(isUsed ? {} : { $inc: { uses: -1 } }) },
     );
   try {
     await releaseUse(await add());

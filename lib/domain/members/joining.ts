@@ -25,7 +25,7 @@ export async function joinServer(
 ): Promise<Server> {
   const { _id: serverId, invitesPaused } = access.server;
   if (!(await loadOwnMember(platform, actor, serverId))) {
-    if (await platform.db.bans.exists({ _id: `${serverId}:${actor.id}` })) refuse('banned');
+    if (await platform.db.bans.findOne({ _id: `${serverId}:${actor.id}` }, { projection: { _id: 1 } })) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
     if (await hasMaxServers(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
     await platform.accessVersions.runChange({ members: [[serverId, actor.id]] }, () =>

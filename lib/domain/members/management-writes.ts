@@ -39,8 +39,8 @@ export const findServerIdOfChannel = async (platform: Platform, id: string): Pro
 
 /** The server of a webhook; null when there is no such webhook. */
 export const findServerIdOfWebhook = async ({ db }: Platform, id: string): Promise<string | null> =>
-  (await db.webhooks.findOne({ _id: id }, { serverId: 1 }).lean())?.serverId ?? null;
+  (await db.webhooks.findOne({ _id: id }, { projection: { serverId: 1 } }))?.serverId ?? null;
 
 /** The server of an invite; null when there is no such invite. */
 export const findServerIdOfInvite = async ({ db }: Platform, code: string): Promise<string | null> =>
-  (await db.invites.findOne({ _id: code }, { serverId: 1 }).lean())?.serverId ?? null;
+  (await db.invites.findOne({ _id: code }, { projection: { serverId: 1 } }))?.serverId ?? null;

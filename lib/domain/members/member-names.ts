@@ -1,6 +1,5 @@
 import { composeId } from '../../base/ids.ts';
 import { foldCase } from '../../base/text.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type MemberDoc, renamedMembersIndex } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -23,13 +22,13 @@ const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' |
 async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, '_id' | 'userId' | 'renameId'>[]): Promise<void> {
   if (members.length === 0) return;
   const userIds = [...new Set(members.map((one) => one.userId))];
-  const found = await platform.db.accounts.find({ _id: trusted({ $in: userIds }) }, { username: 1, displayName: 1 }).lean();
+  const found = await platform.db.accounts.find({ _id: { $in: userIds } }, { projection: { username: 1, displayName: 1 } }).toArray();
   const accounts = new Map(found.map((account) => [account._id, account]));
-  await platform.db.members.collection.bulkWrite(
+  await platform.db.members.bulkWrite(
     members.map(({ _id, userId, renameId }) => {
       const account = accounts.get(userId);
       const set = account ? { $set: { search: toSearchFields(account) } } : {};
-      return { updateOne: { filter: { _id: _id as never, renameId }, update: { ...set, $unset: { renameId: 1 } } } };
+      return { updateOne: { filter: { _id: _id, renameId }, update: { ...set, $unset: { renameId: 1 } } } };
     }) as never,
     { ordered: false },
   );
@@ -51,7 +50,9 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
   await markRenamed(platform, userId);
   const result = await rename();
   await markRenamed(platform, userId);
-  const members = await platform.db.members.find({ userId, renameId: trusted({ $exists: true }) }, { userId: 1, renameId: 1 }).lean();
+  const members = await platform.db.members
+    .find({ userId, renameId: { $exists: true } }, { projection: { userId: 1, renameId: 1 } })
+    .toArray();
   await writeNames(platform, members);
   return result;
 }
@@ -60,16 +61,16 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
 export async function sweepMemberNames(platform: Platform): Promise<void> {
   const dueBefore = composeId(platform.now() - quietMs, 0, 0);
   const marked = await platform.db.members
-    .find({ renameId: trusted({ $lt: dueBefore }) }, { userId: 1, renameId: 1 })
+    .find({ renameId: { $lt: dueBefore } }, { projection: { userId: 1, renameId: 1 } })
     .sort({ renameId: 1 })
     .limit(sweepMax)
     .hint(renamedMembersIndex)
-    .lean();
+    .toArray();
   await writeNames(platform, marked);
 }
 
 /** Marks the members that were stored before members had names. Reads all members once. */
 export async function markUnnamedMembers({ db }: Platform): Promise<void> {
-  const unnamed = { search: trusted({ $exists: false }), renameId: trusted({ $exists: false }) };
+  const unnamed = { search: { $exists: false }, renameId: { $exists: false } };
   await db.members.updateMany(unnamed, { $set: { renameId: firstRenameId } });
 }

@@ -4,7 +4,6 @@ import type { MemberRules } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
 import type { Member, MembersQuery } from '../../contract/server.ts';
 import type { CachedResponse } from '../../store/caches.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { memberNameIndexes, type ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { toMemberListId } from '../../store/redis/access-versions.ts';
@@ -73,10 +72,10 @@ async function loadRows(
 const findPage = async ({ db }: Platform, serverId: string, after: string, limit: number) =>
   slicePage(
     await db.members
-      .find({ serverId, userId: trusted({ $gt: after }) }, { userId: 1, roles: 1, serverId: 1 })
+      .find({ serverId, userId: { $gt: after } }, { projection: { userId: 1, roles: 1, serverId: 1 } })
       .sort({ serverId: 1, userId: 1 })
       .limit(limit + 1)
-      .lean(),
+      .toArray(),
     limit,
     (one) => one.userId,
   );
@@ -120,11 +119,11 @@ const byName = (a: Match, b: Match): number => (a.name === b.name ? (a.userId < 
 async function findMatches({ db }: Platform, serverId: string, prefix: string, kind: 'username' | 'displayName', max: number) {
   const field = `search.${kind}` as const;
   const found = await db.members
-    .find({ serverId, [field]: trusted({ $gte: prefix, $lt: `${prefix}\u{10ffff}` }) }, { userId: 1, search: 1 })
+    .find({ serverId, [field]: { $gte: prefix, $lt: `${prefix}\u{10ffff}` } }, { projection: { userId: 1, search: 1 } })
     .sort({ serverId: 1, [field]: 1, userId: 1 })
     .limit(max)
     .hint(memberNameIndexes[kind])
-    .lean();
+    .toArray();
   return found.map(({ userId, search }): Match => ({ name: search?.[kind] ?? '', userId }));
 }
 
@@ -150,7 +149,7 @@ async function searchByName(
   const from = after === undefined ? 0 : all.indexOf(after) + 1;
   if (after !== undefined && from === 0) refuseField('/after', 'This member does not match the query.');
   const { page, next } = slicePage(all.slice(from), limit, (id) => id);
-  const docs = await platform.db.members.find({ _id: trusted({ $in: page.map((id) => `${server._id}:${id}`) }) }).lean();
+  const docs = await platform.db.members.find({ _id: { $in: page.map((id) => `${server._id}:${id}`) } }).toArray();
   const byId = new Map(docs.map((doc) => [doc.userId, doc]));
   return toPage(
     await toMembers(

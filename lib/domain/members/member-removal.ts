@@ -28,7 +28,7 @@ export async function removeUnlessOwner(
   revert: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<RemovalOutcome> {
   if (!(await removeMember(platform, serverId, userId))) return 'not-member';
-  const server = await platform.db.servers.findOne({ _id: serverId }, { ownerId: 1 }).lean();
+  const server = await platform.db.servers.findOne({ _id: serverId }, { projection: { ownerId: 1 } });
   if (server?.ownerId !== userId) return 'removed';
   await revert();
   await platform.accessVersions.runChange({ members: [[serverId, userId]] }, () => addPerson(platform, serverId, userId));

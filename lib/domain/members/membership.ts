@@ -2,7 +2,6 @@ import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { getEventDefinition } from '../../contract/events.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc } from '../../store/mongo/models/server.ts';
@@ -42,7 +41,7 @@ export const newMember = async (platform: Platform, serverId: string, userId: st
  * The update of a server when a member joined or left: it changes the count at once and marks it for a recount, which corrects the count if a process dies in
  * between.
  */
-const memberCountUpdate = (platform: Platform, delta: 1 | -1): { $inc: object; $set: object } => ({
+const memberCountUpdate = (platform: Platform, delta: 1 | -1): { $inc: { memberCount: number }; $set: { recountAt: Date } } => ({
   $inc: { memberCount: delta },
   $set: { recountAt: new Date(platform.now()) },
 });
@@ -56,7 +55,7 @@ export async function finishJoin(platform: EnqueuePlatform, member: MemberDoc, w
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, memberCountUpdate(platform, 1));
   if (member.bot) await changeServerCounts(platform, [member.userId], 1);
   await writeMemberNames(platform, member);
-  const banned = await platform.db.bans.exists({ _id });
+  const banned = await platform.db.bans.findOne({ _id }, { projection: { _id: 1 } });
   platform.wake('relay-server', { serverId });
   if (matchedCount === 1 && !banned) return;
   await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
@@ -66,7 +65,7 @@ export async function finishJoin(platform: EnqueuePlatform, member: MemberDoc, w
 
 /** Whether a person is in 100 servers. This early check avoids using up anything, such as an invite; the slot of the membership enforces the limit. */
 export const hasMaxServers = async (platform: Platform, userId: string): Promise<boolean> =>
-  (await platform.db.members.countDocuments({ userId, slot: trusted({ $gte: 0 }) })) >= limits.serversPerPerson;
+  (await platform.db.members.countDocuments({ userId, slot: { $gte: 0 } })) >= limits.serversPerPerson;
 
 /**
  * Adds a person to a server; false if they are a member already. Refuses with `too_many_servers`. Call it inside `accessVersions.runChange` of the membership.
@@ -112,27 +111,25 @@ export async function removeMember(
 ): Promise<boolean> {
   const { members, servers } = platform.db;
   const _id = `${serverId}:${userId}`;
-  const existing = await members.findOne({ _id }).lean();
+  const existing = await members.findOne({ _id });
   if (!existing) return false;
   if (existing.bot) await changeServerCounts(platform, [userId], 0);
   const now = new Date(platform.now());
   const entry = newDepartureEntry(existing, now);
   const pendingEvent = { $addToSet: { outbox: entry }, $min: { outboxAt: now } };
-  // Through the driver, which stores the entry unchanged, so that `$addToSet` does not add it twice.
-  const server = servers.collection;
   const roomFilter = maxPendingEvents === limits.pendingEvents ? outboxHasRoom : {};
   // Removing a bot also removes its own role, which changes the access rules of the server.
   const changedServers = existing.bot ? { servers: [serverId] } : {};
   const removed = await platform.accessVersions.runChange({ ...changedServers, members: [[serverId, userId]] }, async () => {
-    const { matchedCount } = await server.updateOne({ _id: serverId as never, ...roomFilter }, pendingEvent);
+    const { matchedCount } = await servers.updateOne({ _id: serverId, ...roomFilter }, pendingEvent);
     if (matchedCount === 0)
-      requireOutboxRoom((await servers.findOne({ _id: serverId }, { outbox: 1 }).lean())?.outbox?.length ?? 0, maxPendingEvents);
+      requireOutboxRoom((await servers.findOne({ _id: serverId }, { projection: { outbox: 1 } }))?.outbox?.length ?? 0, maxPendingEvents);
     failpoint(platform.config, 'after-departure-intent');
-    const member = await members.findOneAndDelete({ _id, joinedAt: existing.joinedAt }).lean();
+    const member = await members.findOneAndDelete({ _id, joinedAt: existing.joinedAt });
     failpoint(platform.config, 'after-departure');
     if (!member) return false;
     // A worker may have deleted the entry before the membership was deleted, so it is added again.
-    await server.updateOne({ _id: serverId as never }, { ...memberCountUpdate(platform, -1), ...pendingEvent } as never);
+    await servers.updateOne({ _id: serverId }, { ...memberCountUpdate(platform, -1), ...pendingEvent });
     if (member.bot) {
       await changeServerCounts(platform, [userId], -1);
       await deleteBotRole(platform, serverId, userId);
@@ -146,7 +143,7 @@ export async function removeMember(
 /** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */
 async function deleteBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
-  const ownRoles = (await servers.findOne({ _id: serverId }).lean())?.roles.filter((role) => role.botId === botId) ?? [];
+  const ownRoles = (await servers.findOne({ _id: serverId }))?.roles.filter((role) => role.botId === botId) ?? [];
   for (const { id } of ownRoles)
     await servers.updateOne(
       { _id: serverId, 'roles.id': id },
@@ -168,9 +165,7 @@ export async function removeOverwrites(platform: Platform, serverId: string, ids
   const isRemoved = { $in: ['$$one.id', { $literal: ids }] };
   const overwrites = { $filter: { input: '$overwrites', as: 'one', cond: { $not: [isRemoved] } } };
   const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
-  await platform.db.channels.collection.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [
-    { $set: { overwrites, ...pendingEvent } },
-  ]);
+  await platform.db.channels.updateMany({ serverId, 'overwrites.id': { $in: ids } }, [{ $set: { overwrites, ...pendingEvent } }]);
 }
 
 /**
@@ -183,14 +178,14 @@ export async function changeMemberRole(
 ): Promise<'changed' | 'unchanged' | 'not-member'> {
   const { members } = platform.db;
   const _id = `${serverId}:${userId}`;
-  const unchangedFilter = { roles: hasRole ? trusted({ $ne: roleId }) : roleId, ...outboxHasRoom };
+  const unchangedFilter = { roles: hasRole ? { $ne: roleId } : roleId, ...outboxHasRoom };
   const pendingEvent = addEvent(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has: hasRole } } });
   const change = hasRole ? { $push: { roles: roleId, ...pendingEvent.$push } } : { $pull: { roles: roleId }, $push: pendingEvent.$push };
   const { modifiedCount } = await platform.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
     members.updateOne({ _id, ...unchangedFilter }, { ...change, $min: pendingEvent.$min }),
   );
   if (modifiedCount === 0) {
-    const member = await members.findOne({ _id }).lean();
+    const member = await members.findOne({ _id });
     if (member && member.roles.includes(roleId) !== hasRole) requireOutboxRoom(member.outbox?.length ?? 0);
     return member ? 'unchanged' : 'not-member';
   }

@@ -2,7 +2,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { escapeMarkup } from '../../base/markup-escape.ts';
-import { isDuplicateKey, trusted } from '../../store/mongo/database.ts';
+import { isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
@@ -59,7 +59,7 @@ export async function removeWithNotice(platform: EnqueuePlatform, notice: Notice
   }
   failpoint(platform.config, 'after-removal');
   // A sweep may have deleted the notice while the removal ran, so it is stored again.
-  await notices.collection.replaceOne({ _id: _id as never }, { ...notice, removed: true }, { upsert: true });
+  await notices.replaceOne({ _id: _id }, { ...notice, removed: true }, { upsert: true });
   platform.wake('send-notice', { noticeId: _id });
   return true;
 }
@@ -70,13 +70,13 @@ export async function removeWithNotice(platform: EnqueuePlatform, notice: Notice
  */
 export async function sendNotice(platform: EnqueuePlatform, noticeId: string): Promise<number | null> {
   const { notices } = platform.db;
-  const notice = await notices.findOne({ _id: noticeId }).lean();
+  const notice = await notices.findOne({ _id: noticeId });
   if (!notice) return null;
   if (!notice.removed && !(await isRemoved(platform, notice))) {
     const remainingMs = notice.at.getTime() + removalMs - platform.now();
     if (remainingMs > 0) return remainingMs;
     if (!(await completeBan(platform, notice))) {
-      await notices.deleteOne({ _id: noticeId, removed: trusted({ $exists: false }) });
+      await notices.deleteOne({ _id: noticeId, removed: { $exists: false } });
       return null;
     }
   }
@@ -89,14 +89,17 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
 /** Whether a removal that is not marked as done has happened: the person is not a member and, for a ban, the ban exists. */
 async function isRemoved({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
-  const [member, ban] = await Promise.all([db.members.exists({ _id }), db.bans.exists({ _id })]);
+  const [member, ban] = await Promise.all([
+    db.members.findOne({ _id }, { projection: { _id: 1 } }),
+    db.bans.findOne({ _id }, { projection: { _id: 1 } }),
+  ]);
   return member === null && (kind === 'kick' || ban !== null);
 }
 
 /** Removes the member if their ban exists, because the process that should have done so died. False if there is no such ban. */
 async function completeBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
-  if (kind !== 'ban' || !(await platform.db.bans.exists({ _id }))) return false;
+  if (kind !== 'ban' || !(await platform.db.bans.findOne({ _id }, { projection: { _id: 1 } }))) return false;
   return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'removed';
 }
 
@@ -126,9 +129,9 @@ async function openSystemDm(platform: Platform, userId: string): Promise<DmDoc |
 export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - removalMs);
   const overdue = await platform.db.notices
-    .find({ at: trusted({ $lt: before }) }, { _id: 1 })
+    .find({ at: { $lt: before } }, { projection: { _id: 1 } })
     .sort({ at: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   await forEachLimit(overdue, 1, ({ _id }) => sendNotice(platform, _id));
 }

@@ -2,7 +2,6 @@ import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, computeRank } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -24,10 +23,7 @@ interface RoleContext {
 
 async function loadRoleContext(platform: Platform, actor: Actor, serverId: string): Promise<RoleContext> {
   const { servers, members } = platform.db;
-  const [server, member] = await Promise.all([
-    servers.findOne({ _id: serverId }).lean(),
-    members.findOne({ _id: `${serverId}:${actor.id}` }).lean(),
-  ]);
+  const [server, member] = await Promise.all([servers.findOne({ _id: serverId }), members.findOne({ _id: `${serverId}:${actor.id}` })]);
   if (!server || !member) return refuse('not_found', { what: 'server' });
   const permissions = computePermissions(server, member);
   requirePermissions(permissions, 'Manage Roles');
@@ -136,17 +132,15 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
     // For position 1, concurrent changes of the roles do not matter. For any other, the order must still be the one that was checked.
     const unchangedFilter = position === 1 ? {} : { rolesVersion: server.rolesVersion };
     const pendingEvent = addEvent(platform, { name: 'ROLE_CREATE', data: { roleId: role.id }, shifted: { from: position } });
-    const after = await platform.db.servers
-      .findOneAndUpdate(
-        { _id: serverId, ...unchangedFilter, ...outboxHasRoom, [`roles.${limits.rolesPerServer}`]: trusted({ $exists: false }) },
-        {
-          $push: { roles: { $each: [role], $position: position }, ...pendingEvent.$push },
-          $inc: { rolesVersion: 1 },
-          $min: pendingEvent.$min,
-        },
-        { returnDocument: 'after' },
-      )
-      .lean();
+    const after = await platform.db.servers.findOneAndUpdate(
+      { _id: serverId, ...unchangedFilter, ...outboxHasRoom, [`roles.${limits.rolesPerServer}`]: { $exists: false } },
+      {
+        $push: { roles: { $each: [role], $position: position }, ...pendingEvent.$push },
+        $inc: { rolesVersion: 1 },
+        $min: pendingEvent.$min,
+      },
+      { returnDocument: 'after' },
+    );
     if (after) return after;
     requireOutboxRoom(server.outbox?.length ?? 0);
   }

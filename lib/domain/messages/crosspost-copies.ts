@@ -1,7 +1,6 @@
 import { channelKinds } from '../../base/channel-kinds.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertMissing } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
@@ -33,8 +32,8 @@ interface Crosspost {
  * remaining copies are not made.
  */
 async function loadCrosspost(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'ended' | null> {
-  const filter = { _id: messageId, crosspostAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
-  const source: MessageDoc | null = await platform.db.messages.findOne(filter).lean();
+  const filter = { _id: messageId, crosspostAt: { $exists: true }, deleted: { $exists: false } };
+  const source: MessageDoc | null = await platform.db.messages.findOne(filter);
   if (!source || source.serverId === null) return null;
   const access = await loadCurrentServerAccess(platform, source.serverId);
   const channel = await access?.channel(source.channelId);
@@ -46,10 +45,10 @@ async function loadCrosspost(platform: WorkerPlatform, messageId: string): Promi
 /** The target channels of `follows` that get a copy now. Follows of deleted channels are deleted. A channel that is not a text channel now is skipped. */
 async function findTargets(platform: WorkerPlatform, follows: readonly FollowDoc[]): Promise<ChannelDoc[]> {
   const targetIds = follows.map(({ targetId }) => targetId);
-  const channels: ChannelDoc[] = await platform.db.channels.find({ _id: trusted({ $in: targetIds }) }).lean();
+  const channels: ChannelDoc[] = await platform.db.channels.find({ _id: { $in: targetIds } }).toArray();
   const existingIds = new Set(channels.map(({ _id }) => _id));
   const deletedFollowIds = follows.filter(({ targetId }) => !existingIds.has(targetId)).map(({ _id }) => _id);
-  if (deletedFollowIds.length) await platform.db.follows.deleteMany({ _id: trusted({ $in: deletedFollowIds }) });
+  if (deletedFollowIds.length) await platform.db.follows.deleteMany({ _id: { $in: deletedFollowIds } });
   return channels.filter(({ kind }) => channelKinds[kind].canFollow);
 }
 
@@ -85,7 +84,9 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
   const { messages } = platform.db;
   const { source } = crosspost;
   const channelIds = targets.map(({ _id }) => _id);
-  const existingCopies = await messages.find({ copyOf: source._id, channelId: trusted({ $in: channelIds }) }, { channelId: 1 }).lean();
+  const existingCopies = await messages
+    .find({ copyOf: source._id, channelId: { $in: channelIds } }, { projection: { channelId: 1 } })
+    .toArray();
   const copiedChannelIds = new Set(existingCopies.map(({ channelId }) => channelId));
   // Files get a temporary message id until the copy has its own.
   const owners = targets
@@ -104,9 +105,9 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
     async (newIds, within) => {
       const docs = copies.map(({ draft }, at) => toMessageDoc(draft, newIds[at] as string));
       const moves = docs.flatMap(({ _id: messageId, attachments }) =>
-        attachments.map(({ id }) => ({ updateOne: { filter: { _id: id as never }, update: { $set: { messageId } } } })),
+        attachments.map(({ id }) => ({ updateOne: { filter: { _id: id }, update: { $set: { messageId } } } })),
       );
-      if (moves.length) await platform.db.files.collection.bulkWrite(moves);
+      if (moves.length) await platform.db.files.bulkWrite(moves);
       return { result: newIds, isStored: await insertMissing(messages, docs, within()) };
     },
   );
@@ -129,7 +130,7 @@ async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDo
  */
 async function finishCrosspost(platform: WorkerPlatform, messageId: string): Promise<void> {
   const { messages } = platform.db;
-  await messages.updateOne({ _id: messageId, crosspostAt: trusted({ $exists: true }) }, { $set: { crosspostTo: afterAllFollowers } });
+  await messages.updateOne({ _id: messageId, crosspostAt: { $exists: true } }, { $set: { crosspostTo: afterAllFollowers } });
   await clearTombstones(platform, messageId, afterAllFollowers);
   await messages.updateOne({ _id: messageId }, { $unset: { crosspostAt: 1, crosspostTo: 1 } });
 }
@@ -148,10 +149,10 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
   const { channelId: sourceId, crosspostTo = '' } = crosspost.source;
   const from = crosspostTo > afterId ? crosspostTo : afterId;
   const follows = await platform.db.follows
-    .find({ sourceId, targetId: trusted({ $gt: from }) })
+    .find({ sourceId, targetId: { $gt: from } })
     .sort({ targetId: 1 })
     .limit(chunkFollowers)
-    .lean();
+    .toArray();
   const targets = await findTargets(platform, follows);
   await storeCopies(platform, crosspost, targets, startMs);
   failpoint(platform.config, 'after-copies-write');
@@ -166,7 +167,7 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
 /** Moves the progress mark forward to `targetId`, never back, and deletes the tombstones that it has passed. */
 async function moveProgressMark(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
   await platform.db.messages.updateOne(
-    { _id: messageId, crosspostAt: trusted({ $exists: true }) },
+    { _id: messageId, crosspostAt: { $exists: true } },
     { $max: { crosspostTo: targetId }, $set: { crosspostAt: new Date(platform.now()) } },
   );
   await clearTombstones(platform, messageId, targetId);

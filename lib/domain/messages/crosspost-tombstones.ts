@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -10,8 +9,8 @@ export async function removableTombstones(platform: Platform, tombstones: readon
   const sources = [...new Set(tombstones.flatMap(({ copyOf }) => copyOf ?? []))];
   const pending = sources.length
     ? await platform.db.messages
-        .find({ _id: trusted({ $in: sources }), crosspostAt: trusted({ $exists: true }) }, { crosspostTo: 1 })
-        .lean()
+        .find({ _id: { $in: sources }, crosspostAt: { $exists: true } }, { projection: { crosspostTo: 1 } })
+        .toArray()
     : [];
   const progressBySource = new Map(pending.map((source) => [source._id, source.crosspostTo ?? '']));
   const isNeeded = ({ copyOf, channelId }: MessageDoc): boolean =>
@@ -26,8 +25,8 @@ export async function removableTombstones(platform: Platform, tombstones: readon
 export async function clearTombstones(platform: Platform, messageId: string, lastChannelId: string): Promise<void> {
   await platform.db.messages.deleteMany({
     copyOf: messageId,
-    channelId: trusted({ $lte: lastChannelId }),
+    channelId: { $lte: lastChannelId },
     deleted: true,
-    outboxAt: trusted({ $exists: false }),
+    outboxAt: { $exists: false },
   });
 }

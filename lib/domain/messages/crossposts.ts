@@ -2,7 +2,6 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import type { Message } from '../../contract/message.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
 import { requireMessageChannel } from '../channels/channel-context.ts';
@@ -34,11 +33,11 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
   if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });
   const now = new Date(platform.now());
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
-  const updated = (await platform.db.messages.collection.findOneAndUpdate(
-    { _id: messageId as never, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
+  const updated = await platform.db.messages.findOneAndUpdate(
+    { _id: messageId, channelId, deleted: { $exists: false }, crossposted: { $exists: false } },
     { ...pendingEvent, $set: { crossposted: true, crosspostAt: now } },
     { returnDocument: 'after' },
-  )) as unknown as MessageDoc | null;
+  );
   if (!updated) {
     await requireMessage(platform, channelId, messageId); // deleted meanwhile: 404
     return refuse('already_crossposted');
@@ -57,9 +56,9 @@ const sweepMax = 100;
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ crosspostAt: trusted({ $lt: before }) }, { crosspostTo: 1 })
+    .find({ crosspostAt: { $lt: before } }, { projection: { crosspostTo: 1 } })
     .sort({ crosspostAt: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   for (const source of overdue) wakeCopyJob(platform, source);
 }

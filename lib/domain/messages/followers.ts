@@ -3,7 +3,6 @@ import { Refusal, refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import type { Follower, FollowInput } from '../../contract/follower.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -80,7 +79,7 @@ export async function followChannel(
 
 /** Deletes a new follow again, and refuses it, if the source or the target was deleted concurrently. */
 async function requireBothChannels(platform: Platform, { _id, sourceId, targetId }: FollowDoc): Promise<void> {
-  const existing = await platform.db.channels.find({ _id: trusted({ $in: [sourceId, targetId] }) }, { _id: 1 }).lean();
+  const existing = await platform.db.channels.find({ _id: { $in: [sourceId, targetId] } }, { projection: { _id: 1 } }).toArray();
   if (existing.length === 2) return;
   await platform.db.follows.deleteOne({ _id });
   if (!existing.some((one) => one._id === sourceId)) refuse('not_found', { what: 'channel' });
@@ -91,13 +90,13 @@ async function requireBothChannels(platform: Platform, { _id, sourceId, targetId
 async function findManageableFollows(platform: Platform, actor: Actor, follows: readonly FollowDoc[]): Promise<FollowDoc[]> {
   const { db } = platform;
   const memberIds = [...new Set(follows.map(({ serverId }) => `${serverId}:${actor.id}`))];
-  const members = await db.members.find({ _id: trusted({ $in: memberIds }) }).lean();
+  const members = await db.members.find({ _id: { $in: memberIds } }).toArray();
   const memberByServerId = new Map(members.map((member) => [member.serverId, member]));
   const inOwnServers = follows.filter(({ serverId }) => memberByServerId.has(serverId));
   if (inOwnServers.length === 0) return [];
   const [servers, channels] = await Promise.all([
-    db.servers.find({ _id: trusted({ $in: [...memberByServerId.keys()] }) }).lean(),
-    db.channels.find({ _id: trusted({ $in: inOwnServers.map(({ targetId }) => targetId) }) }).lean(),
+    db.servers.find({ _id: { $in: [...memberByServerId.keys()] } }).toArray(),
+    db.channels.find({ _id: { $in: inOwnServers.map(({ targetId }) => targetId) } }).toArray(),
   ]);
   const serverById = new Map(servers.map((server) => [server._id, server]));
   const channelById = new Map(channels.map((channel) => [channel._id, channel]));
@@ -113,7 +112,7 @@ async function findManageableFollows(platform: Platform, actor: Actor, follows: 
  */
 export async function listFollowers(platform: Platform, actor: Actor, sourceId: string): Promise<Follower[]> {
   const permissions = await requireSource(platform, actor, sourceId);
-  const follows = await platform.db.follows.find({ sourceId }).sort({ createdAt: 1, _id: 1 }).lean();
+  const follows = await platform.db.follows.find({ sourceId }).sort({ createdAt: 1, _id: 1 }).toArray();
   const shown = hasPermission(permissions, 'Manage Webhooks') ? follows : await findManageableFollows(platform, actor, follows);
   return shown.map(toFollower);
 }

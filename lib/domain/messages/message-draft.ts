@@ -183,8 +183,7 @@ export const toCreateIdField = ({ id, isRepeatable }: CreateRequest): { createId
 export const toMessageDoc = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
 
 /** The message that the create request `createId` made, also in an earlier run; null if there is none. */
-export const findMessageByCreateId = ({ db }: Platform, createId: string): Promise<MessageDoc | null> =>
-  db.messages.findOne({ createId }).lean().exec();
+export const findMessageByCreateId = ({ db }: Platform, createId: string): Promise<MessageDoc | null> => db.messages.findOne({ createId });
 
 /** How a message is stored. */
 export interface StoreOptions {
@@ -211,7 +210,7 @@ export async function storeMessage(
     await prepare?.(newMessage._id);
     try {
       const stored = { ...newMessage, outbox: [entry], outboxAt: new Date(platform.now()) };
-      await platform.db.messages.collection.insertOne(stored as never, within());
+      await platform.db.messages.insertOne(stored, within());
       return { result: newMessage, isStored: true, messages: [stored] };
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;

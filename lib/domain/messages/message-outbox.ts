@@ -1,6 +1,6 @@
 import type { EventData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
-import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type OutboxEntry, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -101,25 +101,25 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
-  if (removable.length) await platform.db.messages.deleteMany({ _id: trusted({ $in: removable }), deleted: true });
-  const $in = messages.map(({ _id }) => _id as never);
-  await platform.db.messages.collection.updateMany({ _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
+  if (removable.length) await platform.db.messages.deleteMany({ _id: { $in: removable }, deleted: true });
+  const $in = messages.map(({ _id }) => _id);
+  await platform.db.messages.updateMany({ _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
 }
 
 /** Reads the messages with pending events, oldest first. */
 async function readPendingMessages(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<PendingMessages> {
   const horizon = await platform.messageOrder.horizon(channelId);
-  const found = (await platform.db.messages.collection
+  const found = await platform.db.messages
     .find({
       channelId,
       outboxAt: { $exists: true },
       ...(horizon ? { _id: { $lt: horizon.below } } : {}),
       ...(relayed.size > 0 ? { outbox: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
-    } as never)
+    })
     .sort({ _id: 1 })
     .limit(batchDocumentsMax)
     .hint(pendingIndex)
-    .toArray()) as unknown as MessageDoc[];
+    .toArray();
   return { horizon, messages: found, isAll: found.length < batchDocumentsMax };
 }
 
@@ -163,10 +163,10 @@ async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]>
   const channelIds = new Set<string>();
   for (let $gte = new Date(0); ; ) {
     const found = await db.messages
-      .find({ outboxAt: trusted({ $gte, $lt }) }, { _id: 0, channelId: 1, outboxAt: 1 })
+      .find({ outboxAt: { $gte, $lt } }, { projection: { _id: 0, channelId: 1, outboxAt: 1 } })
       .sort({ outboxAt: 1 })
       .limit(sweepDocumentsMax)
-      .lean();
+      .toArray();
     for (const { channelId } of found) channelIds.add(channelId);
     if (found.length < sweepDocumentsMax) return [...channelIds];
     const last = found.at(-1)?.outboxAt as Date;

@@ -50,12 +50,12 @@ const findMessages = async (
   limit: number,
 ): Promise<MessageDoc[]> => {
   const filter = { channelId, ...(Object.keys(bound).length ? { _id: bound } : {}), deleted: { $exists: false } };
-  const found = await db.messages.collection
-    .find(filter as never)
+  const found = await db.messages
+    .find(filter)
     .sort({ _id: newestFirst ? -1 : 1 })
     .limit(limit)
     .toArray();
-  return found as unknown as MessageDoc[];
+  return found;
 };
 
 /**

@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many messages one operation deletes, so that it stays far below the time limit of an operation. */
@@ -9,8 +8,12 @@ export async function deleteMessages(platform: Platform, channelId: string, befo
   const { messages } = platform.db;
   for (;;) {
     await beforeBatch();
-    const found = await messages.find({ channelId }, { _id: 1 }).sort({ _id: 1 }).limit(batchMessages).lean();
-    if (found.length > 0) await messages.deleteMany({ channelId, _id: trusted({ $lte: found[found.length - 1]?._id as string }) });
+    const found = await messages
+      .find({ channelId }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .limit(batchMessages)
+      .toArray();
+    if (found.length > 0) await messages.deleteMany({ channelId, _id: { $lte: found[found.length - 1]?._id as string } });
     if (found.length < batchMessages) return;
   }
 }

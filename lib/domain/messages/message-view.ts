@@ -2,7 +2,6 @@ import { limits } from '../../base/limits.ts';
 import { truncate } from '../../base/text.ts';
 import type { Attachment, Message, ReplyPreview } from '../../contract/message.ts';
 import type { Author } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MessageDoc, StoredAttachment, StoredReaction } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -98,9 +97,7 @@ export async function toMessages(
   versions?: ReadonlyMap<string, string | null>,
 ): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
-  const found = replies.length
-    ? await platform.db.messages.find({ _id: trusted({ $in: replies }), deleted: trusted({ $exists: false }) }).lean()
-    : [];
+  const found = replies.length ? await platform.db.messages.find({ _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [];
   const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);

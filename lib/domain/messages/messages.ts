@@ -3,7 +3,7 @@ import { isId } from '../../base/ids.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../../contract/message.ts';
-import { trusted } from '../../store/mongo/database.ts';
+import type { Update } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { pushEntries } from '../../store/mongo/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../../store/platform.ts';
@@ -32,12 +32,12 @@ import {
 } from './message-draft.ts';
 import { toMessage } from './message-view.ts';
 
-const notDeleted = { deleted: trusted({ $exists: false }) };
+const notDeleted = { deleted: { $exists: false } };
 
 /** The message `messageId` of `channelId`; 404 if it is unknown, deleted or in another channel (docs/behavior/messages.md#channels-that-hold-messages). */
 export async function requireMessage(platform: Platform, channelId: string, messageId: string): Promise<MessageDoc> {
-  const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...notDeleted }).lean() : null;
-  return (found as MessageDoc | null) ?? refuse('not_found', { what: 'message' });
+  const found = isId(messageId) ? await platform.db.messages.findOne({ _id: messageId, channelId, ...notDeleted }) : null;
+  return found ?? refuse('not_found', { what: 'message' });
 }
 
 /** One message. Needs View Channel. */
@@ -95,8 +95,8 @@ export async function postMessage(
 
 /** The message that a post replies to; 400 if it is not in this channel (docs/behavior/messages.md#replies). */
 async function requireOriginal(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
-  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...notDeleted }).lean();
-  return (found as MessageDoc | null) ?? refuseField('/replyTo', 'is not a message of this channel');
+  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...notDeleted });
+  return found ?? refuseField('/replyTo', 'is not a message of this channel');
 }
 
 /**
@@ -135,11 +135,11 @@ export async function applyEdit(
   const now = new Date(platform.now());
   const mentions = content === undefined ? null : await resolveMentions(platform, content, context, message.replyPing);
   const previews = content === undefined ? { set: {}, unset: {} } : editPreviews(message, content, now);
-  const unset = { ...previews.unset, ...(mentions && !hasMentions(mentions) ? { pings: 1 } : {}) };
+  const unset = { ...previews.unset, ...(mentions && !hasMentions(mentions) ? { pings: 1 as const } : {}) };
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
-  const updated = await platform.db.messages.collection.findOneAndUpdate(
-    { _id: message._id as never, deleted: { $exists: false }, ...outboxHasRoom, ...unchanged },
+  const updated = await platform.db.messages.findOneAndUpdate(
+    { _id: message._id, deleted: { $exists: false }, ...outboxHasRoom, ...unchanged },
     {
       ...pendingEvent,
       $set: {
@@ -155,8 +155,8 @@ export async function applyEdit(
     { returnDocument: 'after' },
   );
   platform.wake('relay-channel', { channelId: message.channelId });
-  if (updated && previews.set.previewsAt) await enqueuePreviews(platform, updated as unknown as MessageDoc);
-  if (updated) return updated as unknown as MessageDoc;
+  if (updated && previews.set.previewsAt) await enqueuePreviews(platform, updated);
+  if (updated) return updated;
   // Another edit or a delete came in between: read the message and check again.
   const current = await requireMessage(platform, message.channelId, message._id);
   return applyEdit(platform, context, current, edit);
@@ -194,9 +194,9 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
 
 /** The update that removes from a tombstone what it does not keep. */
 const tombstoneUpdate = {
-  $set: { deleted: true, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
+  $set: { deleted: true as const, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
   $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1, pings: 1, replyPing: 1 },
-} as const;
+} satisfies Update<MessageDoc>;
 
 /** Turns a message into a tombstone, which keeps only its ids and pending events, and removes its pin. False if it was deleted before. */
 export async function replaceWithTombstone(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Message } from '../../contract/message.ts';
-import { isDuplicateKey, isWriteConflict, trusted } from '../../store/mongo/database.ts';
+import { isDuplicateKey, isWriteConflict } from '../../store/mongo/database.ts';
 import { pickFreeSlot } from '../../store/mongo/insert.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
@@ -12,11 +12,11 @@ import { writeAudit } from '../servers/audit.ts';
 import { toMessages } from './message-view.ts';
 import { requireMessage } from './messages.ts';
 
-const toPinnedFilter = (channelId: string) => ({ channelId, pinSlot: trusted({ $gte: 0 }) });
+const toPinnedFilter = (channelId: string) => ({ channelId, pinSlot: { $gte: 0 } });
 const toPinFilter = (message: MessageDoc, isPinned: boolean) => ({
   _id: message._id,
-  deleted: trusted({ $exists: false }),
-  pinSlot: trusted({ $exists: isPinned }),
+  deleted: { $exists: false },
+  pinSlot: { $exists: isPinned },
   ...outboxHasRoom,
 });
 
@@ -49,7 +49,10 @@ async function announceAndAudit(
  */
 async function pinInFreeSlot(platform: Platform, message: MessageDoc): Promise<boolean> {
   const { messages } = platform.db;
-  const pins = await messages.find(toPinnedFilter(message.channelId), { pinSlot: 1, pinnedAt: 1 }).sort({ pinSlot: 1 }).lean();
+  const pins = await messages
+    .find(toPinnedFilter(message.channelId), { projection: { pinSlot: 1, pinnedAt: 1 } })
+    .sort({ pinSlot: 1 })
+    .toArray();
   const slot = pickFreeSlot(
     pins.map((one) => one.pinSlot as number),
     limits.pinsPerChannel,
@@ -95,6 +98,6 @@ export async function listPins(platform: ApiPlatform, actor: Actor, channelId: s
     .find(toPinnedFilter(channelId))
     .sort({ pinnedAt: -1, pinSlot: 1 })
     .limit(limits.pinsPerChannel)
-    .lean();
+    .toArray();
   return toMessages(platform, pins, actor.account);
 }

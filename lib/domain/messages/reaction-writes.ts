@@ -53,13 +53,13 @@ export async function writeReaction(platform: Platform, reaction: Reaction, canA
   const joined = withEntryUsers(reaction, { $concatArrays: ['$$one.users', me] });
   const added = { $concatArrays: [storedReactions, [{ identity: literal(identity), emoji: literal(emoji), users: me }]] };
   const reactions = { $cond: [{ $eq: [toUsers(reaction), []] }, added, joined] };
-  const { modifiedCount } = await platform.db.messages.collection.updateOne(
+  const { modifiedCount } = await platform.db.messages.updateOne(
     {
       ...toMessageFilter(reaction),
       $or: canAddEmoji ? [joins, adds] : [joins],
       ...outboxHasRoom,
       $expr: { $lt: [reactionCount, limits.reactionsTotalPerMessage] },
-    } as never,
+    },
     [{ $set: { ...createReactionEvent(platform, 'REACTION_ADD', reaction), reactions } }],
   );
   return modifiedCount === 1;
@@ -70,8 +70,8 @@ export async function deleteReaction(platform: Platform, reaction: Reaction): Pr
   const { identity, userId } = reaction;
   const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
   const left = { $filter: { input: withEntryUsers(reaction, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
-  const { modifiedCount } = await platform.db.messages.collection.updateOne(
-    { ...toMessageFilter(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...outboxHasRoom } as never,
+  const { modifiedCount } = await platform.db.messages.updateOne(
+    { ...toMessageFilter(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...outboxHasRoom },
     [
       { $set: { ...createReactionEvent(platform, 'REACTION_REMOVE', reaction), reactions: left } },
       { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
@@ -109,6 +109,6 @@ export async function readReactionState(platform: Platform, reaction: Reaction):
     pendingCount: { $size: { $ifNull: ['$outbox', []] } },
     users: { $slice: [all, limits.reactorsShown] },
   };
-  const found = platform.db.messages.collection.aggregate([{ $match: toMessageFilter(reaction) }, { $project: projection }]);
+  const found = platform.db.messages.aggregate([{ $match: toMessageFilter(reaction) }, { $project: projection }]);
   return (await found.next()) as ReactionState | null;
 }

@@ -4,7 +4,6 @@ import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { Outbound } from '../../outbound/request.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
@@ -99,8 +98,8 @@ async function getPreview(platform: WorkerPlatform, link: string): Promise<Embed
  */
 export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
   const { messages } = platform.db;
-  const pendingFilter = { previewsAt: trusted({ $exists: true }), deleted: trusted({ $exists: false }) };
-  const message = (await messages.findOne({ _id: messageId, ...pendingFilter }).lean()) as MessageDoc | null;
+  const pendingFilter = { previewsAt: { $exists: true }, deleted: { $exists: false } };
+  const message = await messages.findOne({ _id: messageId, ...pendingFilter });
   if (!message) return null;
   const links = findPreviewLinks(message.content);
   const existing = findExistingPreviews(message.previews, links);
@@ -121,8 +120,8 @@ async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links:
   const previews = results.filter((one) => one !== null);
   const hasChanged = previews.length > existing.length;
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
-  const { modifiedCount } = await messages.collection.updateOne(
-    { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } } as never,
+  const { modifiedCount } = await messages.updateOne(
+    { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } },
     {
       $unset: { previewsAt: 1 },
       ...(hasChanged ? { ...pendingEvent, $set: { previews } } : {}),
@@ -140,9 +139,9 @@ const sweepMax = 100;
 export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ previewsAt: trusted({ $lt: before }) })
+    .find({ previewsAt: { $lt: before } })
     .sort({ previewsAt: 1 })
     .limit(sweepMax)
-    .lean();
+    .toArray();
   for (const message of overdue as MessageDoc[]) await reenqueuePreviews(platform, message);
 }

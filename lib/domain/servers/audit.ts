@@ -2,7 +2,6 @@ import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import type { AuditEntry, AuditPage } from '../../contract/server.ts';
 import type { BeforeQuery } from '../../contract/shared.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AuditDoc } from '../../store/mongo/models/moderation.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
@@ -117,10 +116,10 @@ export async function listAudit(platform: Platform, actor: Actor, serverId: stri
   const context = await requireServer(platform, actor, serverId, 'Manage Server');
   const limit = page.limit ?? limits.pageDefault;
   const found = await platform.db.audit
-    .find({ serverId, ...(page.before === undefined ? {} : { _id: trusted({ $lt: page.before }) }) })
+    .find({ serverId, ...(page.before === undefined ? {} : { _id: { $lt: page.before } }) })
     .sort({ _id: -1 })
     .limit(limit + 1)
-    .lean();
+    .toArray();
   await context.access.channels(); // loads all channels in one query
   const items = await Promise.all(
     found.slice(0, limit).map(async (entry) => toAuditEntry((await canSeeChanges(context, entry)) ? entry : { ...entry, changes: {} })),

@@ -1,5 +1,4 @@
 import { failpoint } from '../../base/failpoint.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
@@ -69,14 +68,14 @@ async function emptyChannels(
   const { channels } = platform.db;
   for (let after = ''; ; ) {
     const found = await channels
-      .find({ ...scope, _id: trusted({ $gt: after }) }, { _id: 1 })
+      .find({ ...scope, _id: { $gt: after } }, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .limit(batchSize)
-      .lean();
+      .toArray();
     const ids = found.map((one) => one._id);
     await beforeBatch(ids);
     for (const id of ids) await emptyChannel(platform, id, pass);
-    if (pass.isLast) await channels.deleteMany({ _id: trusted({ $in: ids }) });
+    if (pass.isLast) await channels.deleteMany({ _id: { $in: ids } });
     after = ids.at(-1) ?? after;
     if (ids.length < batchSize) return;
   }
@@ -96,7 +95,7 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer,
 async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInServer, pass: Pass): Promise<void> {
   await emptyChannels(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
-  await Promise.all([invites, bans, audit, commands].map((one) => one.collection.deleteMany({ serverId })));
+  await Promise.all([invites, bans, audit, commands].map((one) => one.deleteMany({ serverId })));
   await removeChannelFiles(platform, serverId, pass.reportProgress); // its icon
 }
 
@@ -104,7 +103,7 @@ async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInSer
 async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { reportProgress }: Pass): Promise<void> {
   const { _id, userIds = [] } = removal;
   await deleteApplicationDocs(platform, removal);
-  const memberships = await platform.db.members.find({ userId: trusted({ $in: userIds }) }, { serverId: 1, userId: 1 }).lean();
+  const memberships = await platform.db.members.find({ userId: { $in: userIds } }, { projection: { serverId: 1, userId: 1 } }).toArray();
   for (const { serverId, userId } of memberships) {
     await reportProgress();
     await removeMember(platform, serverId, userId);
@@ -119,7 +118,7 @@ async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, 
  * since then.
  */
 async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { isLast }: Pass): Promise<void> {
-  if (!isLast || (await db.servers.exists({ _id: serverId, 'roles.id': _id }))) return;
+  if (!isLast || (await db.servers.findOne({ _id: serverId, 'roles.id': _id }, { projection: { _id: 1 } }))) return;
   await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });
 }
 
@@ -150,7 +149,7 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   const { removals } = platform.db;
   const reportProgress = () => removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(platform.now() + staleAfterMs) } });
   await reportProgress();
-  const removal = await removals.findOne({ _id: removalId }).lean();
+  const removal = await removals.findOne({ _id: removalId });
   if (!removal) return null;
   if (removal.kind === 'members') {
     await finishMembers(platform, removal as RemovalInServer, reportProgress);

@@ -1,7 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { isTeamServer, type ServerType, serverTypes } from '../../contract/server.ts';
 import type { Tag } from '../../contract/user.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createActor } from '../accounts/credentials.ts';
@@ -31,13 +30,13 @@ export async function grantServerTypes(
   const isTeam = isTeamServer(after);
   const set = { types: after, ...(isTeam ? { listed: false } : {}) };
   const { servers } = platform.db;
-  const changedFilter = { $or: [{ types: trusted({ $ne: after }) }, ...(isTeam ? [{ listed: true }] : [])] };
+  const changedFilter = { $or: [{ types: { $ne: after } }, ...(isTeam ? [{ listed: true }] : [])] };
   const update = { $set: set, ...addEvent(platform, { name: 'SERVER_UPDATE' }) };
   // Bumps the access versions even if nothing changes: a repeated grant reaches gateway nodes that missed the first one.
   const changed = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-    servers.findOneAndUpdate({ _id: serverId, ...changedFilter }, update, { returnDocument: 'before' }).lean(),
+    servers.findOneAndUpdate({ _id: serverId, ...changedFilter }, update, { returnDocument: 'before' }),
   );
-  const server = changed ?? (await servers.findOne({ _id: serverId }).lean());
+  const server = changed ?? (await servers.findOne({ _id: serverId }));
   if (!server) return refuse('not_found', { what: 'server' });
   const changes = diffFields(server, set);
   if (Object.keys(changes).length > 0) {
@@ -49,7 +48,7 @@ export async function grantServerTypes(
 
 /** Returns the account `id` if a grant may change it. Refuses with 404 if it does not exist, and with 400 for the platform's own. */
 async function requireGrantable(platform: Platform, id: string): Promise<AccountDoc> {
-  const account = await platform.db.accounts.findOne({ _id: id }).lean();
+  const account = await platform.db.accounts.findOne({ _id: id });
   if (!account) return refuse('not_found', { what: 'account' });
   if (account.kind === 'system') refuse('invalid_request', { reason: 'the platform’s own account cannot be changed' });
   return account;
@@ -64,11 +63,11 @@ async function updateAccount(
 ): Promise<{ before: AccountDoc; isChanged: boolean }> {
   // The tag is public, so its change needs an event. An operator's process enqueues nothing, so the workers' sweep finds the event.
   const pendingEvent = 'tag' in set ? addEventInPipeline(platform, { name: 'USER_UPDATE' }) : {};
-  const before = (await platform.accessVersions.runChange({ accounts: [id] }, () =>
-    platform.db.accounts.collection.findOneAndUpdate({ _id: id as never, ...condition }, [{ $set: { ...set, ...pendingEvent } }], {
+  const before = await platform.accessVersions.runChange({ accounts: [id] }, () =>
+    platform.db.accounts.findOneAndUpdate({ _id: id, ...condition }, [{ $set: { ...set, ...pendingEvent } }], {
       returnDocument: 'before',
     }),
-  )) as unknown as AccountDoc | null;
+  );
   return before ? { before, isChanged: true } : { before: await requireGrantable(platform, id), isChanged: false };
 }
 
@@ -90,7 +89,7 @@ export async function grantTag(platform: Platform, userId: string, tag: 'officia
 
 /** Gives an application's bot the tag `verified_bot` in place of any other, or removes it (docs/behavior/accounts.md#tags). 404 if there is none. */
 export async function verifyBot(platform: Platform, applicationId: string, { undo = false } = {}): Promise<Grant<Tag | null>> {
-  const application = await platform.db.applications.findOne({ _id: applicationId }).lean();
+  const application = await platform.db.applications.findOne({ _id: applicationId });
   if (!application) return refuse('not_found', { what: 'application' });
   return changeTag(platform, application.botId, 'verified_bot', undo);
 }

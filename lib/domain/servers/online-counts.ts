@@ -1,4 +1,3 @@
-import { trusted } from '../../store/mongo/database.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many accounts one query reads. */
@@ -20,9 +19,9 @@ const caches = new WeakMap<Platform['db'], CountCache>();
 
 /** Adds the memberships of these accounts to the counts of their servers. Invisible accounts count as offline (docs/behavior/accounts.md#presence). */
 async function addOnlineMembers(byServer: Map<string, number>, { db }: Platform, accountIds: readonly string[]): Promise<void> {
-  const hidden = await db.accounts.find({ _id: trusted({ $in: [...accountIds] }), status: 'invisible' }, { _id: 1 }).lean();
+  const hidden = await db.accounts.find({ _id: { $in: [...accountIds] }, status: 'invisible' }, { projection: { _id: 1 } }).toArray();
   const hiddenIds = new Set(hidden.map(({ _id }) => _id));
-  const found = await db.members.collection
+  const found = await db.members
     .aggregate<{ _id: string; online: number }>([
       { $match: { userId: { $in: accountIds.filter((id) => !hiddenIds.has(id)) } } },
       { $group: { _id: '$serverId', online: { $sum: 1 } } },

@@ -1,6 +1,5 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { communityChannelFields } from '../../contract/community.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
@@ -17,7 +16,7 @@ const sweepAfterMs = 2_000;
 async function storeRemoval<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
   const now = platform.now();
   const full = { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) };
-  await platform.db.removals.collection.replaceOne({ _id: removal._id as never }, full, { upsert: true });
+  await platform.db.removals.replaceOne({ _id: removal._id }, full, { upsert: true });
   failpoint(platform.config, 'after-removal-intent');
   return full;
 }
@@ -39,7 +38,7 @@ export async function deleteChannelDoc(platform: EnqueuePlatform, { _id, serverI
     await clearChosenChannel(platform, serverId, _id);
     const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
     const inCategory = { serverId, parentId: _id, position: { $gte: 0 } };
-    await channels.collection.updateMany(inCategory, [{ $set: { parentId: null, ...pendingEvent } }]);
+    await channels.updateMany(inCategory, [{ $set: { parentId: null, ...pendingEvent } }]);
     return deletedCount === 1;
   });
   platform.wake('relay-server', { serverId });
@@ -77,7 +76,11 @@ const membersPerRound = 1_000;
 async function endMemberships(platform: EnqueuePlatform, serverId: string, leftUserIds: readonly string[]): Promise<void> {
   const { members } = platform.db;
   for (let round = 0; ; round++) {
-    const found = await members.find({ serverId }, { userId: 1, bot: 1 }).sort({ _id: 1 }).limit(membersPerRound).lean();
+    const found = await members
+      .find({ serverId }, { projection: { userId: 1, bot: 1 } })
+      .sort({ _id: 1 })
+      .limit(membersPerRound)
+      .toArray();
     const accounts = found.map((one) => one.userId);
     const bots = found.filter((one) => one.bot).map((one) => one.userId);
     const userIds = round === 0 ? [...new Set([...accounts, ...leftUserIds])] : accounts;
@@ -87,7 +90,7 @@ async function endMemberships(platform: EnqueuePlatform, serverId: string, leftU
     await changeServerCounts(platform, bots, 0);
     if (accounts.length > 0)
       await platform.accessVersions.runChange({ members: accounts.map((id) => [serverId, id] as const) }, () =>
-        members.deleteMany({ serverId, userId: trusted({ $in: accounts }) }),
+        members.deleteMany({ serverId, userId: { $in: accounts } }),
       );
     await changeServerCounts(platform, bots, -1);
     platform.wake('finish-removal', { removalId });
@@ -104,9 +107,9 @@ export async function deleteServerDoc(
 ): Promise<'deleted' | 'already-deleted' | 'not-owner'> {
   const { servers } = platform.db;
   const deletedServer = await platform.accessVersions.runChange({ servers: [_id] }, () =>
-    servers.findOneAndDelete({ _id, ownerId: ownerId as string }).lean(),
+    servers.findOneAndDelete({ _id, ownerId: ownerId as string }),
   );
-  if (!deletedServer && (await servers.exists({ _id }))) return 'not-owner';
+  if (!deletedServer && (await servers.findOne({ _id }, { projection: { _id: 1 } }))) return 'not-owner';
   const leftUserIds = deletedServer?.outbox?.filter(isDeparture).map(({ data }) => (data as DepartureData).userId) ?? [];
   await endMemberships(platform, _id, leftUserIds);
   return deletedServer ? 'deleted' : 'already-deleted';
@@ -131,8 +134,8 @@ export async function deleteApplicationDocs(
 ): Promise<boolean> {
   const bot = { $in: userIds };
   await accessVersions.runChange({ accounts: userIds, credentials: true }, async () => {
-    await db.tokens.deleteMany({ accountId: trusted(bot) });
-    await db.accounts.deleteMany({ _id: trusted(bot) });
+    await db.tokens.deleteMany({ accountId: bot });
+    await db.accounts.deleteMany({ _id: bot });
   });
   const { deletedCount } = await db.applications.deleteOne({ _id, ownerId: ownerId as string });
   return deletedCount === 1;
@@ -153,7 +156,11 @@ export async function deleteRemoval(platform: Platform, { _id, ownerId, at }: Re
 
 /** The removals whose job died or was lost, or whose last pass is due (docs/guarantees.md#sweeps). */
 export async function findOverdueRemovals(platform: Platform): Promise<string[]> {
-  const dueFilter = trusted({ $lte: new Date(platform.now()) });
-  const found = await platform.db.removals.find({ nextAt: dueFilter }, { _id: 1 }).sort({ nextAt: 1 }).limit(100).lean();
+  const dueFilter = { $lte: new Date(platform.now()) };
+  const found = await platform.db.removals
+    .find({ nextAt: dueFilter }, { projection: { _id: 1 } })
+    .sort({ nextAt: 1 })
+    .limit(100)
+    .toArray();
   return found.map((one) => one._id);
 }

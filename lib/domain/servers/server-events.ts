@@ -1,7 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { type EventName, getEventDefinition, getMembershipChange, type LoggedData } from '../../contract/events.ts';
 import type { Member } from '../../contract/server.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -48,7 +47,7 @@ async function findExistingMemberships(
 ): Promise<Map<string, number>> {
   if (departures.length === 0) return new Map();
   const ids = departures.map(({ userId }) => `${serverId}:${userId}`);
-  const found = await db.members.find({ _id: trusted({ $in: ids }) }, { userId: 1, joinedAt: 1 }).lean();
+  const found = await db.members.find({ _id: { $in: ids } }, { projection: { userId: 1, joinedAt: 1 } }).toArray();
   return new Map(found.map(({ userId, joinedAt }) => [userId, joinedAt.getTime()]));
 }
 
@@ -85,7 +84,7 @@ async function renderOwnerChange(platform: Platform, server: ServerDoc): Promise
   const lastTransfer = transfers.at(-1);
   if (!lastTransfer) return [];
   const ids = [ownerId, ...transfers.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
-  const members = await platform.db.members.find({ _id: trusted({ $in: ids }) }).lean();
+  const members = await platform.db.members.find({ _id: { $in: ids } }).toArray();
   return (await toMembers(platform, server, members)).map((member) =>
     createPlacedEvent(
       serverPlace(serverId),

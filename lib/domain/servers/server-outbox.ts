@@ -1,4 +1,4 @@
-import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -25,15 +25,13 @@ const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
   });
 
 /** Documents of the server with events pending since `from`, oldest first. */
-async function findPending<T>(collection: WorkerPlatform['db']['channels']['collection'], serverId: string, from: Date): Promise<T[]> {
-  const found = await collection
-    .find({ serverId, outboxAt: { $gte: from } })
+const findPending = <T extends ChannelDoc | MemberDoc>(collection: Collection<T>, serverId: string, from: Date): Promise<T[]> =>
+  collection
+    .find({ serverId, outboxAt: { $gte: from } } as Filter<T>)
     .sort({ outboxAt: 1 })
     .limit(batchDocuments)
     .hint(pendingIndex)
-    .toArray();
-  return found as unknown as T[];
-}
+    .toArray() as Promise<T[]>;
 
 const entryIdsOf = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] =>
   documents.flatMap(({ outbox }) => (outbox ?? []).map(({ id }) => id));
@@ -53,13 +51,13 @@ async function acknowledge(
   const hasDepartures = server.outbox?.some((entry) => isDeparture(entry) && relayedIds.includes(entry.id)) ?? false;
   const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
   const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
-  if (stages.length > 0) await db.servers.collection.updateOne({ _id: server._id as never }, stages, relaxedWriteConcern);
+  if (stages.length > 0) await db.servers.updateOne({ _id: server._id }, stages, relaxedWriteConcern);
   const collections = [
-    [db.members.collection, members],
-    [db.channels.collection, channels],
+    [db.members, members],
+    [db.channels, channels],
   ] as const;
   for (const [collection, documents] of collections) {
-    const $in = documents.map(({ _id }) => _id as never);
+    const $in = documents.map(({ _id }) => _id);
     if ($in.length > 0) await collection.updateMany({ _id: { $in } }, removeEntries(entryIdsOf(documents)), relaxedWriteConcern);
   }
 }
@@ -75,9 +73,9 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     if (!access) return;
     const { server } = access;
     const ownEvents = await renderServerEvents(platform, server);
-    const members = await findPending<MemberDoc>(db.members.collection, serverId, membersFrom);
+    const members = await findPending(db.members, serverId, membersFrom);
     const memberEvents = await renderMemberEvents(platform, server, members);
-    const channels = await findPending<ChannelDoc>(db.channels.collection, serverId, channelsFrom);
+    const channels = await findPending(db.channels, serverId, channelsFrom);
     const viewChanges = await createViewChanges(access, { server, members, channels });
     const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
@@ -92,7 +90,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
 
 /** The ids of servers that have overdue events, or whose members or channels have some. */
 async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
-  const overdueFilter = { outboxAt: trusted({ $lt }) };
+  const overdueFilter = { outboxAt: { $lt } };
   const found = await Promise.all([
     db.servers.distinct('_id', overdueFilter),
     db.members.distinct('serverId', overdueFilter),

@@ -3,7 +3,6 @@ import { limits } from '../../base/limits.ts';
 import { hasPermission, type MemberRules } from '../../base/permissions.ts';
 import type { Channel } from '../../contract/channel.ts';
 import type { Role, Server, ServerSummary } from '../../contract/server.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { FullServer } from '../accounts/joined-servers.ts';
@@ -57,10 +56,10 @@ export const toServerSummary = ({ _id, name, iconUrl, types, community, listed }
 /** The threads of these channels that are not archived, read from the database, newest activity first, at most 1,000. */
 async function findActiveThreads({ db }: Platform, serverId: string, parents: readonly ChannelDoc[]): Promise<ChannelDoc[]> {
   return db.channels
-    .find({ serverId, archiveAt: trusted({ $exists: true }), parentId: trusted({ $in: parents.map((one) => one._id) }) })
+    .find({ serverId, archiveAt: { $exists: true }, parentId: { $in: parents.map((one) => one._id) } })
     .sort({ lastActivityAt: -1, _id: -1 })
     .limit(limits.threadsListed)
-    .lean();
+    .toArray();
 }
 
 /** A server in full: the visible channels by position, then their open threads by activity, newest first (docs/behavior/servers.md#server-fields). */

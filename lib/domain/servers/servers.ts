@@ -3,7 +3,6 @@ import { limits } from '../../base/limits.ts';
 import { everyoneDefault } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -68,15 +67,15 @@ export async function listServers(
   { after = '', limit = limits.serversListed }: ServersQuery,
 ): Promise<{ items: ServerSummary[]; next: string | null }> {
   const memberships = await platform.db.members
-    .find({ userId: actor.id, serverId: trusted({ $gt: after }) }, { serverId: 1 })
+    .find({ userId: actor.id, serverId: { $gt: after } }, { projection: { serverId: 1 } })
     .sort({ userId: 1, serverId: 1 })
     .limit(limit + 1)
-    .lean();
+    .toArray();
   const ids = memberships.slice(0, limit).map((membership) => membership.serverId);
   const servers = await platform.db.servers
-    .find({ _id: trusted({ $in: ids }) })
+    .find({ _id: { $in: ids } })
     .sort({ _id: 1 })
-    .lean();
+    .toArray();
   return { items: servers.map(toServerSummary), next: memberships.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
@@ -100,7 +99,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
   };
   if (ownerId !== undefined) {
     if (server.ownerId !== actor.id) refuse('not_owner');
-    const newOwner = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false }).lean();
+    const newOwner = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false });
     if (!newOwner) refuseField('/ownerId', 'Choose a person who is in this server.');
   }
   if (Object.keys(diffFields(server, set)).length === 0) return loadCurrentServerView(platform, serverId, actor.id);
@@ -110,15 +109,13 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
     const searchFields = set.name === undefined ? {} : { 'search.name': foldCase(set.name) };
     const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE', ...was });
-    const previous = await servers
-      .findOneAndUpdate(
-        { _id: serverId, ...condition, ...outboxHasRoom },
-        { $set: { ...set, ...searchFields }, ...pendingEvent },
-        { returnDocument: 'before' },
-      )
-      .lean();
+    const previous = await servers.findOneAndUpdate(
+      { _id: serverId, ...condition, ...outboxHasRoom },
+      { $set: { ...set, ...searchFields }, ...pendingEvent },
+      { returnDocument: 'before' },
+    );
     if (!previous) {
-      const current = await servers.findOne({ _id: serverId, ...condition }).lean();
+      const current = await servers.findOne({ _id: serverId, ...condition });
       requireOutboxRoom(current?.outbox?.length ?? 0);
       return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
     }
@@ -132,7 +129,8 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
 
 /** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
 async function revertIfNewOwnerLeft(platform: Platform, serverId: string, newOwnerId: string | undefined, ownerId: string): Promise<void> {
-  if (newOwnerId === undefined || (await platform.db.members.exists({ _id: `${serverId}:${newOwnerId}` }))) return;
+  if (newOwnerId === undefined || (await platform.db.members.findOne({ _id: `${serverId}:${newOwnerId}` }, { projection: { _id: 1 } })))
+    return;
   await platform.db.servers.updateOne({ _id: serverId, ownerId: newOwnerId }, { $set: { ownerId } }); // the relay is woken only after this
   refuseField('/ownerId', 'Choose a person who is in this server.');
 }

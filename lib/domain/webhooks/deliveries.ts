@@ -1,6 +1,5 @@
 import { limits } from '../../base/limits.ts';
 import type { WebhookDelivery, WebhookDeliveryPage } from '../../contract/webhook-delivery.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DeliveryDoc } from '../../store/mongo/models/delivery.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
@@ -24,8 +23,8 @@ const secondPing = { outcome: 'ignored', reason: 'the webhook was already connec
  * Returns whether an id was freed.
  */
 async function releaseOldId(platform: Platform, webhookId: string, deliveryId: string): Promise<boolean> {
-  const expiredAt = trusted({ $lt: new Date(platform.now() - limits.deliveryRetentionMs) });
-  const filter = { webhookId, deliveryId, at: expiredAt, outcome: trusted({ $ne: 'waiting' }) };
+  const expiredAt = { $lt: new Date(platform.now() - limits.deliveryRetentionMs) };
+  const filter = { webhookId, deliveryId, at: expiredAt, outcome: { $ne: 'waiting' as const } };
   return (await platform.db.deliveries.updateOne(filter, { $unset: { deliveryId: 1 } })).modifiedCount > 0;
 }
 

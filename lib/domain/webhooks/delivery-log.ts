@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { Platform } from '../../store/platform.ts';
 
@@ -8,14 +8,14 @@ export const batchDeliveries = 250;
 
 /** The deliveries in the log of a webhook, newest first, without the first `skip`. Waiting deliveries are not in the log. */
 export const findLoggedDeliveries = async ({ db }: Platform, webhookId: string, skip: number, limit: number): Promise<DeliveryDoc[]> =>
-  (await db.deliveries.collection
+  (await db.deliveries
     .find({ webhookId, recent: true, outcome: { $ne: 'waiting' } })
     .project({ facts: 0 })
     .sort({ _id: -1 })
     .hint(recentIndex)
     .skip(skip)
     .limit(limit)
-    .toArray()) as unknown as DeliveryDoc[];
+    .toArray()) as DeliveryDoc[];
 
 /**
  * Trims the log of a webhook to the last 50 deliveries that no longer wait. Older ignored deliveries are deleted. Other older ones are kept until they are 24
@@ -27,13 +27,9 @@ export async function trimDeliveries(platform: Platform, webhookId: string, shou
   for (;;) {
     const old = await findLoggedDeliveries(platform, webhookId, limits.webhookDeliveriesListed, batchDeliveries);
     const idsWhere = (ignored: boolean): string[] => old.filter((one) => (one.outcome === 'ignored') === ignored).map(({ _id }) => _id);
-    if (idsWhere(true).length) await deliveries.deleteMany({ _id: trusted({ $in: idsWhere(true) }) }, relaxedWriteConcern);
+    if (idsWhere(true).length) await deliveries.deleteMany({ _id: { $in: idsWhere(true) } }, relaxedWriteConcern);
     if (idsWhere(false).length)
-      await deliveries.collection.updateMany(
-        { _id: { $in: idsWhere(false) } } as never,
-        [{ $set: { recent: '$$REMOVE', expiresAt } }],
-        relaxedWriteConcern,
-      );
+      await deliveries.updateMany({ _id: { $in: idsWhere(false) } }, [{ $set: { recent: '$$REMOVE', expiresAt } }], relaxedWriteConcern);
     if (old.length < batchDeliveries || !shouldContinue()) return;
   }
 }
@@ -43,8 +39,11 @@ export async function deleteDeliveries({ db }: Platform, webhookId: string): Pro
   const { deliveries } = db;
   await deliveries.deleteMany({ webhookId, connects: true });
   for (;;) {
-    const found = await deliveries.find({ webhookId, recent: true }, { _id: 1 }).limit(batchDeliveries).lean();
-    await deliveries.deleteMany({ _id: trusted({ $in: found.map(({ _id }) => _id) }) });
+    const found = await deliveries
+      .find({ webhookId, recent: true }, { projection: { _id: 1 } })
+      .limit(batchDeliveries)
+      .toArray();
+    await deliveries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
     if (found.length < batchDeliveries) return;
   }
 }
@@ -56,6 +55,6 @@ export async function deleteDeliveries({ db }: Platform, webhookId: string): Pro
 export async function expireDeliveries(platform: Platform, webhookId: string): Promise<void> {
   const expiresAt = new Date(platform.now());
   const { deliveries } = platform.db;
-  await deliveries.updateMany({ webhookId, recent: true, outcome: trusted({ $ne: 'waiting' }) }, { $set: { expiresAt } });
+  await deliveries.updateMany({ webhookId, recent: true, outcome: { $ne: 'waiting' } }, { $set: { expiresAt } });
   await deliveries.updateMany({ webhookId, connects: true }, { $set: { expiresAt } });
 }

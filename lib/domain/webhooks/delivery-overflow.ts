@@ -1,23 +1,22 @@
 import { limits } from '../../base/limits.ts';
-import { trusted } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { Platform } from '../../store/platform.ts';
 import { batchDeliveries } from './delivery-log.ts';
 
 const reason = `more than ${limits.deliveriesWaiting} deliveries were waiting, so this one was posted together with others`;
-const waitingFilter = { outcome: 'waiting', begun: trusted({ $exists: false }) } as const;
+const waitingFilter = { outcome: 'waiting', begun: { $exists: false } } as const;
 
 type WaitingDelivery = Pick<DeliveryDoc, '_id' | 'more' | 'begun'>;
 
 /** The waiting deliveries of a webhook with an id after `after`, oldest first. */
 const findWaiting = async ({ db }: Platform, webhookId: string, after: string, limit: number): Promise<WaitingDelivery[]> =>
-  (await db.deliveries.collection
-    .find({ webhookId, recent: true, outcome: 'waiting', _id: { $gt: after } } as never)
+  (await db.deliveries
+    .find({ webhookId, recent: true, outcome: 'waiting', _id: { $gt: after } })
     .project({ more: 1, begun: 1 })
     .sort({ _id: 1 })
     .hint(recentIndex)
     .limit(limit)
-    .toArray()) as unknown as WaitingDelivery[];
+    .toArray()) as WaitingDelivery[];
 
 /**
  * Merges the deliveries of a webhook that wait beyond the first 100 into one post, "and N more events", in the place of the first of them
@@ -38,7 +37,7 @@ export async function mergeOverflow(platform: Platform, webhookId: string, shoul
     const rest = await findWaiting(platform, webhookId, after, batchDeliveries);
     const ids = rest.map(({ _id }) => _id);
     const merged = { outcome: 'merged', reason, into: mergedPost._id } as const;
-    if (ids.length) await deliveries.updateMany({ _id: trusted({ $in: ids }), ...waitingFilter }, { $set: merged, $unset: { facts: 1 } });
+    if (ids.length) await deliveries.updateMany({ _id: { $in: ids }, ...waitingFilter }, { $set: merged, $unset: { facts: 1 } });
     if (ids.length < batchDeliveries) return;
     after = ids.at(-1) as string;
   }

@@ -3,7 +3,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import type { Embed } from '../../contract/message.ts';
-import { isUnavailable, relaxedWriteConcern, trusted } from '../../store/mongo/database.ts';
+import { isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -34,32 +34,31 @@ type LockedWebhook = WebhookDoc & { drainAt: Date };
  */
 async function lockWebhook({ db }: Platform, webhookId: string): Promise<LockedWebhook | null> {
   const isUnlocked = { $lte: [{ $ifNull: ['$drainAt', new Date(0)] }, '$$NOW'] };
-  const locked = await db.webhooks.collection.findOneAndUpdate(
-    { _id: webhookId as never, $expr: isUnlocked },
+  const locked = await db.webhooks.findOneAndUpdate(
+    { _id: webhookId, $expr: isUnlocked },
     [{ $set: { drainAt: { $add: ['$$NOW', lockMs] } } }],
     { returnDocument: 'after', ...relaxedWriteConcern },
   );
-  return locked as unknown as LockedWebhook | null;
+  return locked as LockedWebhook | null;
 }
 
 /** Unlocks a webhook and pauses it for `pauseMs`, because nothing can be posted before. */
 async function unlockWebhook({ db }: Platform, { _id, drainAt }: LockedWebhook, pauseMs: number): Promise<void> {
-  await db.webhooks.collection.updateOne(
-    { _id: _id as never, drainAt },
-    [{ $set: { drainAt: { $add: ['$$NOW', pauseMs] } } }],
-    relaxedWriteConcern,
-  );
+  await db.webhooks.updateOne({ _id: _id, drainAt }, [{ $set: { drainAt: { $add: ['$$NOW', pauseMs] } } }], relaxedWriteConcern);
 }
 
 const webhookExists = async ({ db }: Platform, webhookId: string): Promise<boolean> =>
-  (await db.webhooks.exists({ _id: webhookId })) !== null;
+  (await db.webhooks.findOne({ _id: webhookId }, { projection: { _id: 1 } })) !== null;
 
 /** The oldest waiting delivery of a webhook. */
 const findNextDelivery = async ({ db }: Platform, webhookId: string): Promise<DeliveryDoc | null> =>
-  (await db.deliveries.collection.findOne({ webhookId, recent: true, outcome: 'waiting' } as never, {
-    sort: { _id: 1 },
-    hint: recentIndex,
-  })) as unknown as DeliveryDoc | null;
+  await db.deliveries.findOne(
+    { webhookId, recent: true, outcome: 'waiting' },
+    {
+      sort: { _id: 1 },
+      hint: recentIndex,
+    },
+  );
 
 /** Makes the next ids of this process greater than the id of the newest message in the channel, even if that was made by a clock that is ahead. */
 async function advanceIds(platform: Platform, { channelId }: WebhookDoc): Promise<void> {
@@ -72,7 +71,7 @@ async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<D
   const { _id, begun, more } = delivery;
   if (begun) return delivery;
   const set = { begun: true as const, ...(more ? { count: await countMerged(platform, delivery) } : {}) };
-  const filter = { _id, outcome: 'waiting' as const, begun: trusted({ $exists: false }) };
+  const filter = { _id, outcome: 'waiting' as const, begun: { $exists: false } };
   const { modifiedCount } = await platform.db.deliveries.updateOne(filter, { $set: set });
   return modifiedCount === 1 ? { ...delivery, ...set } : null;
 }
@@ -201,11 +200,11 @@ const sweepConcurrency = 4;
  */
 async function findOverdueWebhooks({ db, now }: Platform): Promise<string[]> {
   const before = new Date(now() - sweepAfterMs);
-  const found = await db.deliveries.collection
+  const found = await db.deliveries
     .aggregate<{ _id: string }>([{ $match: { outcome: 'waiting', at: { $lt: before } } }, { $group: { _id: '$webhookId' } }])
     .toArray();
   const ids = found.map(({ _id }) => _id);
-  const busy = await db.webhooks.find({ _id: trusted({ $in: ids }), drainAt: trusted({ $gt: before }) }, { _id: 1 }).lean();
+  const busy = await db.webhooks.find({ _id: { $in: ids }, drainAt: { $gt: before } }, { projection: { _id: 1 } }).toArray();
   const busyIds = new Set(busy.map(({ _id }) => _id));
   return ids.filter((id) => !busyIds.has(id));
 }

@@ -66,7 +66,7 @@ export async function storeWebhookMessage(
   const composed = await composeMessage(platform, { createId, context, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
   const stored = await storeMessage(platform, { ...(canMention ? composed : withoutMentions(composed)), face });
-  if (await platform.db.webhooks.exists({ _id: authorId })) return stored;
+  if (await platform.db.webhooks.findOne({ _id: authorId }, { projection: { _id: 1 } })) return stored;
   await replaceWithTombstone(platform, stored);
   return refuse('not_found', { what: 'webhook' });
 }

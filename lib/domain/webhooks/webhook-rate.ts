@@ -32,10 +32,10 @@ interface WindowState {
 /** The state of a webhook's windows, by the database's clock; 404 when the webhook is gone. */
 async function readWindows({ db }: Platform, webhookId: string, source: PostSource): Promise<WindowState> {
   const set = { now: '$$NOW', nextPostAt: { $max: getWindows(source).map(nextPostAt) } };
-  const [found] = await db.webhooks.collection
+  const [found] = await db.webhooks
     .aggregate([{ $match: { _id: webhookId } }, { $set: set }, { $project: { posts: 1, now: 1, nextPostAt: 1 } }])
     .toArray();
-  return (found as unknown as WindowState | undefined) ?? refuse('not_found', { what: 'webhook' });
+  return (found as WindowState | undefined) ?? refuse('not_found', { what: 'webhook' });
 }
 
 /** The decision for the response: how many posts are left, when all are free again, and how long to wait for the next one. */
@@ -62,13 +62,13 @@ export async function countPost(platform: Platform, webhookId: string, source: P
   const isAllowed = { $and: windows.map((one) => ({ $lte: [nextPostAt(one), '$$NOW'] })) };
   const fields = windows.map(({ field, max }) => [field, { $slice: [{ $concatArrays: [`$${field}`, [postedAt]] }, -max] }]);
   for (;;) {
-    const after = await platform.db.webhooks.collection.findOneAndUpdate(
-      { _id: webhookId as never, $expr: isAllowed },
+    const after = await platform.db.webhooks.findOneAndUpdate(
+      { _id: webhookId, $expr: isAllowed },
       [{ $set: Object.fromEntries(fields) }],
       { returnDocument: 'after', projection: { posts: 1 } },
     );
     if (after) {
-      const posts = after.posts as Date[];
+      const posts = after.posts;
       const now = posts.at(-1) as Date;
       return toRateDecision({ posts, now, nextPostAt: now }, true);
     }

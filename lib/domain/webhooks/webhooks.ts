@@ -50,9 +50,7 @@ const noAuditFields = { name: null, channelId: null };
 async function replaceToken(platform: Platform, id: string): Promise<NewWebhook> {
   const token = createSecret();
   const set = { token: seal(platform.config.APP_KEY, token), tokenHash: sha256(token) };
-  const after: WebhookDoc | null = await platform.db.webhooks
-    .findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'after' })
-    .lean();
+  const after: WebhookDoc | null = await platform.db.webhooks.findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'after' });
   return after ? toWebhookWithToken(platform, after, token) : refuse('not_found', { what: 'webhook' });
 }
 
@@ -84,7 +82,7 @@ export async function createWebhook(
   const inserted = await insertInSlot(db.webhooks, { channelId }, limits.webhooksPerChannel, newWebhook);
   if (inserted.outcome === 'full') return refuse('too_many_webhooks', { limit: limits.webhooksPerChannel });
   // If the channel was deleted at the same moment, the webhook is deleted too.
-  if (!(await db.channels.exists({ _id: channelId }))) {
+  if (!(await db.channels.findOne({ _id: channelId }, { projection: { _id: 1 } }))) {
     await db.webhooks.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
   }
@@ -99,7 +97,7 @@ export async function createWebhook(
 /** The webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks there. Refuses 400 for channels that cannot have webhooks. */
 export async function listWebhooks(platform: Platform, actor: Actor, channelId: string): Promise<Webhook[]> {
   await requireWebhookChannel(platform, actor, channelId);
-  const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).lean();
+  const found: WebhookDoc[] = await platform.db.webhooks.find({ channelId }).toArray();
   return found.toSorted((a, b) => (a._id < b._id ? -1 : 1)).map((one) => toWebhook(platform, one));
 }
 
@@ -108,7 +106,7 @@ export async function listWebhooks(platform: Platform, actor: Actor, channelId: 
  * channel.
  */
 export async function requireManagedWebhook(platform: Platform, actor: Actor, id: string): Promise<WebhookDoc> {
-  const found: WebhookDoc | null = isId(id) ? await platform.db.webhooks.findOne({ _id: id }).lean() : null;
+  const found: WebhookDoc | null = isId(id) ? await platform.db.webhooks.findOne({ _id: id }) : null;
   if (!found) return refuse('not_found', { what: 'webhook' });
   try {
     await requireServerChannelOf(platform, actor, found.serverId, found.channelId, 'Manage Webhooks');
@@ -128,9 +126,7 @@ export async function renameWebhook(platform: Platform, actor: Actor, id: string
   const webhook = await requireManagedWebhook(platform, actor, id);
   if (patch.name === undefined) return toWebhook(platform, webhook);
   const set = { name: patch.name.trim() };
-  const before: WebhookDoc | null = await platform.db.webhooks
-    .findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'before' })
-    .lean();
+  const before: WebhookDoc | null = await platform.db.webhooks.findOneAndUpdate({ _id: id }, { $set: set }, { returnDocument: 'before' });
   if (!before) return refuse('not_found', { what: 'webhook' });
   const changes = diffFields(before, set);
   if (Object.keys(changes).length > 0)
@@ -162,7 +158,7 @@ export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id:
 
 /** Deletes the webhooks of a channel that is gone, and the deliveries that they got from code hosts. */
 export async function removeWebhooksOfChannel(platform: Platform, channelId: string): Promise<void> {
-  for (const { _id } of await platform.db.webhooks.find({ channelId }, { _id: 1 }).lean()) {
+  for (const { _id } of await platform.db.webhooks.find({ channelId }, { projection: { _id: 1 } }).toArray()) {
     await deleteDeliveries(platform, _id);
     await platform.db.webhooks.deleteOne({ _id });
   }
@@ -177,7 +173,7 @@ const emptyTokenHash = sha256('');
  */
 export async function requireWebhookByToken(platform: Platform, id: string, token: string): Promise<WebhookDoc> {
   // Uses the driver directly, which is faster: this runs for every post and delivery.
-  const found = isId(id) ? ((await platform.db.webhooks.collection.findOne({ _id: id as never })) as unknown as WebhookDoc | null) : null;
+  const found = isId(id) ? await platform.db.webhooks.findOne({ _id: id }) : null;
   const isRight = isSameSecret(sha256(token), found?.tokenHash ?? emptyTokenHash);
   return found && isRight ? found : refuse('not_found', { what: 'webhook' });
 }

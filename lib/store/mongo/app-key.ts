@@ -11,8 +11,8 @@ const wrongKeyError = new ConfigurationError(
 
 /** Any encrypted secret of the database; null when it holds none. */
 async function findAnySecret(db: Database): Promise<string | null> {
-  const application = await db.applications.findOne({}, { signingSecret: 1 }).lean();
-  return application?.signingSecret ?? (await db.webhooks.findOne({}, { token: 1 }).lean())?.token ?? null;
+  const application = await db.applications.findOne({}, { projection: { signingSecret: 1 } });
+  return application?.signingSecret ?? (await db.webhooks.findOne({}, { projection: { token: 1 } }))?.token ?? null;
 }
 
 /**
@@ -24,13 +24,13 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
   const knownIds = listKeys(config).map(deriveKeyId);
   const currentId = deriveKeyId(config.APP_KEY);
   for (;;) {
-    const stored = await db.meta.findOne({ _id: 'app-key' }).lean();
+    const stored = await db.meta.findOne({ _id: 'app-key' });
     if (stored) {
       if (!stored.keys.every((id) => knownIds.includes(id))) throw wrongKeyError;
       if (stored.keys.includes(currentId)) return;
       // Write only if the ids are still the same: another process may have added a key that this one lacks.
-      const { modifiedCount } = await db.meta.collection.updateOne(
-        { _id: 'app-key' as never, keys: stored.keys },
+      const { modifiedCount } = await db.meta.updateOne(
+        { _id: 'app-key', keys: stored.keys },
         {
           $set: { keys: [...stored.keys, currentId] },
         },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import mongoose, { type Connection, type ConnectOptions, type Model } from 'mongoose';
+import mongoose, { type Connection, type ConnectOptions, type mongo, type Schema } from 'mongoose';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { firstConnectMs } from '../../base/process.ts';
@@ -24,36 +24,58 @@ import { webhookSchema } from './models/webhook.ts';
 
 patchConnectionClose();
 
-const createModels = (connection: Connection) => ({
-  accounts: connection.model('Account', accountSchema),
-  tokens: connection.model('Token', tokenSchema),
-  loginCodes: connection.model('LoginCode', loginCodeSchema),
-  applications: connection.model('Application', applicationSchema),
-  servers: connection.model('Server', serverSchema),
-  channels: connection.model('Channel', channelSchema),
-  members: connection.model('Member', memberSchema),
-  bans: connection.model('Ban', banSchema),
-  invites: connection.model('Invite', inviteSchema),
-  audit: connection.model('Audit', auditSchema),
-  messages: connection.model('Message', messageSchema),
-  files: connection.model('File', fileSchema),
-  dms: connection.model('Dm', dmSchema),
-  notices: connection.model('Notice', noticeSchema),
-  removals: connection.model('Removal', removalSchema),
-  follows: connection.model('Follow', followSchema),
-  cooldowns: connection.model('Turn', cooldownSchema),
-  webhooks: connection.model('Webhook', webhookSchema),
-  deliveries: connection.model('Delivery', deliverySchema),
-  reads: connection.model('Read', readSchema),
-  commands: connection.model('Commands', commandsSchema),
-  interactions: connection.model('Interaction', interactionSchema),
-  idempotency: connection.model('Idempotency', idempotencySchema),
-  meta: connection.model('Meta', metaSchema),
-  log: connection.model('Log', logSchema),
-});
+/** A collection of the database driver whose documents are `T`. */
+export type Collection<T extends { _id: string }> = mongo.Collection<T>;
 
-/** The collections, one model each. Read with `.lean()`. */
-export type Collections = ReturnType<typeof createModels>;
+/** A filter of documents `T`. */
+export type Filter<T> = mongo.Filter<T>;
+/** An update of documents `T`. */
+export type Update<T> = mongo.UpdateFilter<T>;
+
+/** What is stored: the collections with their documents and indexes. */
+const schemas = {
+  accounts: accountSchema,
+  tokens: tokenSchema,
+  loginCodes: loginCodeSchema,
+  applications: applicationSchema,
+  servers: serverSchema,
+  channels: channelSchema,
+  members: memberSchema,
+  bans: banSchema,
+  invites: inviteSchema,
+  audit: auditSchema,
+  messages: messageSchema,
+  files: fileSchema,
+  dms: dmSchema,
+  notices: noticeSchema,
+  removals: removalSchema,
+  follows: followSchema,
+  cooldowns: cooldownSchema,
+  webhooks: webhookSchema,
+  deliveries: deliverySchema,
+  reads: readSchema,
+  commands: commandsSchema,
+  interactions: interactionSchema,
+  idempotency: idempotencySchema,
+  meta: metaSchema,
+  log: logSchema,
+} as const;
+
+type Schemas = typeof schemas;
+type Document<S> = S extends Schema<infer T extends { _id: string }> ? T : never;
+
+/** The collections. Queries are those of the database driver: what is written is stored as it is. */
+export type Collections = { readonly [Name in keyof Schemas]: Collection<Document<Schemas[Name]>> };
+
+/** One of several collections, typed by the fields `F` that their documents share. */
+export const withSharedFields = <F extends object>(collection: Collections[keyof Collections]): Collection<F & { _id: string }> =>
+  collection as unknown as Collection<F & { _id: string }>;
+
+const getCollections = (connection: Connection): Collections => {
+  const database = connection.getClient().db(connection.name);
+  const entries = Object.entries(schemas).map(([name, schema]) => [name, database.collection(schema.get('collection') as string)]);
+  return Object.fromEntries(entries) as Collections;
+};
 
 /** The database of one process. */
 export interface Database extends Collections {
@@ -114,14 +136,12 @@ async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config): 
  * database is unavailable.
  */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
-  mongoose.set('sanitizeFilter', true);
   const connection = await connectWithRetry(config);
   connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection error'));
-  const models = createModels(connection);
   return {
-    ...models,
+    ...getCollections(connection),
     async createIndexes() {
-      for (const model of Object.values(models)) await (model as unknown as Model<unknown>).createIndexes();
+      for (const [name, schema] of Object.entries(schemas)) await connection.model(name, schema as Schema).createIndexes();
     },
     async checkWritable() {
       await connection
@@ -131,9 +151,6 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
     close: () => connection.close(),
   };
 }
-
-/** Allows the operators of an object in a filter: `{ _id: trusted({ $in: ids }) }`. Without it, `sanitizeFilter` treats the object as a plain value. */
-export const trusted = <const T extends object>(operators: T): T => mongoose.trusted<T>(operators);
 
 /** Whether `error` says that a unique index refused a duplicate. */
 export const isDuplicateKey = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;

@@ -1,17 +1,14 @@
-import type { Model } from 'mongoose';
-import { isDuplicateKey, isWriteConflict } from './database.ts';
-
-/** A collection whose documents are `T`. */
-type InsertModel<T> = Pick<Model<T>, 'collection' | 'castObject'>;
+import type { mongo } from 'mongoose';
+import { type Collection, type Filter, isDuplicateKey, isWriteConflict } from './database.ts';
 
 /** How often an insert is tried if it loses a deadlock. On DocumentDB, two inserts of the same key into a unique index may deadlock. */
 const maxAttempts = 10;
 
 /** Inserts `doc` as it is, without reading or casting it. Returns false when a unique index refuses it. */
-export async function insertNew<T extends { _id: string }>(model: InsertModel<T>, doc: NoInfer<T>): Promise<boolean> {
+export async function insertNew<T extends { _id: string }>(collection: Collection<T>, doc: NoInfer<T>): Promise<boolean> {
   for (let attempts = 1; ; attempts++) {
     try {
-      await model.collection.insertOne(doc as never);
+      await collection.insertOne(doc as mongo.OptionalUnlessRequiredId<T>);
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -29,13 +26,13 @@ export function pickFreeSlot(taken: readonly number[], limit: number): number | 
 
 /** Inserts `docs` as they are, except those that a unique index refuses. Returns true when none was refused. */
 export async function insertMissing<T extends { _id: string }>(
-  model: InsertModel<T>,
+  collection: Collection<T>,
   docs: readonly NoInfer<T>[],
   options: { timeoutMS?: number } = {},
 ): Promise<boolean> {
   if (docs.length === 0) return true;
   try {
-    await model.collection.insertMany(docs as never, { ordered: false, ...options });
+    await collection.insertMany(docs as readonly mongo.OptionalUnlessRequiredId<T>[], { ordered: false, ...options });
     return true;
   } catch (error) {
     const { writeErrors = [], result } = error as { writeErrors?: unknown; result?: { getWriteConcernError(): unknown } };
@@ -56,22 +53,22 @@ export type Inserted<T> = { outcome: 'inserted' | 'exists'; doc: T } | { outcome
  * inserts cannot exceed it. A crash leaves no counter to repair, because each document holds its own slot.
  */
 export async function insertInSlot<T extends { _id: string; slot?: number }>(
-  model: InsertModel<T>,
+  collection: Collection<T>,
   scope: Readonly<Record<string, string>>,
   limit: number,
   doc: Omit<NoInfer<T>, 'slot'> & { _id: string },
 ): Promise<Inserted<T>> {
   for (;;) {
-    const filter = { ...scope, slot: { $gte: 0 } };
-    const existing = await model.collection.find(filter).project<{ _id: unknown; slot: number }>({ slot: 1 }).sort({ slot: 1 }).toArray();
+    const filter = { ...scope, slot: { $gte: 0 } } as Filter<T>;
+    const existing = await collection.find(filter).project<{ _id: unknown; slot: number }>({ slot: 1 }).sort({ slot: 1 }).toArray();
     if (existing.some((one) => one._id === doc._id))
-      return { outcome: 'exists', doc: (await model.collection.findOne({ _id: doc._id as never })) as unknown as T };
+      return { outcome: 'exists', doc: (await collection.findOne({ _id: doc._id } as Filter<T>)) as T };
     const slot = pickFreeSlot(
       existing.map((one) => one.slot),
       limit,
     );
     if (slot === null) return { outcome: 'full' };
-    const newDoc = { ...doc, slot } as unknown as T;
-    if (await insertNew<T>(model, newDoc)) return { outcome: 'inserted', doc: newDoc };
+    const newDoc = { ...doc, slot } as T;
+    if (await insertNew<T>(collection, newDoc)) return { outcome: 'inserted', doc: newDoc };
   }
 }

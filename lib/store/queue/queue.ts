@@ -230,6 +230,6 @@ async function closeWorker(worker: Worker, areJobsRunning: () => boolean): Promi
 
 /** The wait before the next attempt, in milliseconds: it doubles from the job's `first` up to its `max`. */
 function computeBackoffMs(name: string | undefined, attempts: number): number {
-  const backoff = (jobs[name as JobName] as unknown as JobDefinition | undefined)?.backoffMs ?? { first: 200, max: 5_000 };
+  const backoff = jobs[name as JobName]?.backoffMs ?? { first: 200, max: 5_000 };
   return Math.min(backoff.first * 2 ** (attempts - 1), backoff.max);
 }

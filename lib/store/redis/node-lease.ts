@@ -94,7 +94,7 @@ export async function openIds(
 ): Promise<{ ids: IdSource; release: () => Promise<void> }> {
   const lease = await leaseNode(redis, keys, log);
   const ids = createIds(lease.node, now);
-  const newest = await db.messages.findOne({}, { _id: 1 }).sort({ _id: -1 }).lean();
+  const newest = await db.messages.findOne({}, { projection: { _id: 1 }, sort: { _id: -1 } });
   if (isId(newest?._id)) ids.markUsed(idTimeMs(newest._id));
   const timer = setInterval(() => void lease.renew().catch(() => undefined), renewIntervalMs); // while Redis is unavailable, the lease continues until it expires
   timer.unref();

@@ -28,8 +28,8 @@ describe('POST /api/auth/register', () => {
   it('stores neither the password nor the token', async () => {
     const { id, token } = await makePerson(api);
     const stored = JSON.stringify([
-      await api.platform.db.accounts.findOne({ _id: id }).lean(),
-      await api.platform.db.tokens.find({ accountId: id }).lean(),
+      await api.platform.db.accounts.findOne({ _id: id }),
+      await api.platform.db.tokens.find({ accountId: id }).toArray(),
     ]);
     expect(stored).to.include('$argon2id$').and.not.include(password);
     expect(stored).to.not.include(token.split('.')[1]);
@@ -73,7 +73,7 @@ describe('POST /api/auth/register', () => {
     const second = await api.call<Session>('POST', '/api/auth/register', options);
     expect(second.status).to.equal(201);
     expect(second.body).to.deep.equal(first.body);
-    expect(JSON.stringify(await api.platform.db.idempotency.find().lean())).to.not.include(first.body.token);
+    expect(JSON.stringify(await api.platform.db.idempotency.find().toArray())).to.not.include(first.body.token);
   });
 });
 

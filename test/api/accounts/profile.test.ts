@@ -90,7 +90,7 @@ describe('GET /api/users/{userId}/profile', () => {
     });
 
     it('200 for the system account if it has a DM with the caller', async () => {
-      await api.platform.db.dms.create({
+      await api.platform.db.dms.insertOne({
         _id: api.platform.ids.next(),
         pair: `${systemAccount._id}:${member.id}`,
         userIds: [systemAccount._id, member.id],
@@ -129,7 +129,7 @@ describe('GET /api/users/{userId}/profile', () => {
         [member, bot],
         [member, member],
       ] as const) {
-        const { joinedAt } = (await api.platform.db.members.findOne({ _id: `${server.id}:${whose.id}` }).lean()) ?? expect.fail();
+        const { joinedAt } = (await api.platform.db.members.findOne({ _id: `${server.id}:${whose.id}` })) ?? expect.fail();
         expect(await profile(as, whose, `?serverId=${server.id}`)).to.deep.include({ serverJoinedAt: joinedAt.toISOString() });
       }
       // The member is in the second server, but the bot is not.

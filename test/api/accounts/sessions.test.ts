@@ -43,7 +43,7 @@ describe('sessions of a person', () => {
     const other = await logIn();
     const _id = other.token.split('.')[0] as string;
     const { tokens } = api.platform.db;
-    const lastUsed = async (): Promise<string | undefined> => (await tokens.findOne({ _id }).lean())?.lastUsedAt?.toISOString();
+    const lastUsed = async (): Promise<string | undefined> => (await tokens.findOne({ _id }))?.lastUsedAt?.toISOString();
     const began = await lastUsed();
     await isAlive(other);
     expect(await lastUsed()).to.equal(began);
@@ -66,7 +66,7 @@ describe('sessions of a person', () => {
     expect(await socket.closed).to.equal(4004);
     expect(await isAlive(others.at(-1) as Caller)).to.equal(true);
     await inParallel(20, () => logIn());
-    expect(await tokens.collection.countDocuments({ accountId: person.id, slot: { $gte: 0 } })).to.equal(50);
+    expect(await tokens.countDocuments({ accountId: person.id, slot: { $gte: 0 } })).to.equal(50);
   });
 
   it('DELETE of one ends it and its sockets at once; 404 for another person’s', async () => {

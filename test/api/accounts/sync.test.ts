@@ -5,6 +5,7 @@ import type { Server, ServerSummary } from '../../../lib/contract/server.ts';
 import type { Sync } from '../../../lib/contract/sync.ts';
 import { newChannel } from '../../../lib/domain/channels/channels.ts';
 import { newMember as memberDoc } from '../../../lib/domain/members/membership.ts';
+import type { RoleDoc, ServerDoc } from '../../../lib/store/mongo/models/server.ts';
 import { type Answer, startMonitoredApi } from '../../harness/api.ts';
 import {
   join,
@@ -53,8 +54,8 @@ describe('GET /api/users/@me/sync', () => {
     const { db, ids } = api.platform;
     const serverId = ids.next();
     const createdAt = new Date();
-    const [model] = await db.servers.collection.find({ _id: server.id as never }).toArray();
-    await db.servers.collection.insertOne({ ...model, _id: serverId as never, roles: [{ ...model?.roles[0], id: serverId }] });
+    const model = (await db.servers.findOne({ _id: server.id })) as ServerDoc;
+    await db.servers.insertOne({ ...model, _id: serverId, roles: [{ ...(model.roles[0] as RoleDoc), id: serverId }] });
     const fresh = { serverId, createdAt };
     const channels = Array.from({ length: counts.channels }, (_, position) =>
       newChannel({ ...fresh, _id: ids.next(), kind: 'text', name: `channel ${position}`, position }),
@@ -65,12 +66,12 @@ describe('GET /api/users/@me/sync', () => {
       lastActivityAt: new Date(createdAt.getTime() + at),
       archiveAt: new Date(createdAt.getTime() + 60_000_000),
     }));
-    await db.channels.collection.insertMany([...channels, ...threads] as never);
+    await db.channels.insertMany([...channels, ...threads] as never);
     const members = await Promise.all([
       memberDoc(api.platform, serverId, owner.id, false),
       memberDoc(api.platform, serverId, userId, isBot),
     ]);
-    await db.members.collection.insertMany(members.map(({ slot: _slot, ...member }) => member) as never);
+    await db.members.insertMany(members.map(({ slot: _slot, ...member }) => member));
     return serverId;
   };
 

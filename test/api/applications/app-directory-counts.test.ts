@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import type { DirectoryPage } from '../../../lib/contract/discovery.ts';
 import { recountBotServers } from '../../../lib/domain/applications/app-directory.ts';
-import { trusted } from '../../../lib/store/mongo/database.ts';
 import { authorize, leave, makeApplication } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
 import { inParallel, send } from '../../harness/requests.ts';
@@ -14,7 +13,7 @@ describe('GET /api/discovery/apps, serverCount', () => {
     (await send<DirectoryPage>(api, 200, owner, 'GET', '/api/discovery/apps')).items.map((one) => one.serverCount);
   /** Recounts as the sweep does, as if the last change were old enough. */
   const recount = async (): Promise<void> => {
-    await api.platform.db.applications.updateMany({ recountAt: trusted({ $exists: true }) }, { $set: { recountAt: new Date(0) } });
+    await api.platform.db.applications.updateMany({ recountAt: { $exists: true } }, { $set: { recountAt: new Date(0) } });
     await recountBotServers(api.platform);
   };
 
@@ -88,10 +87,10 @@ describe('GET /api/discovery/apps, serverCount', () => {
     await recountBotServers(api.platform);
     expect(await counts()).to.deep.equal([9]);
     await recount();
-    const once = await applications.find().sort({ _id: 1 }).lean();
+    const once = await applications.find().sort({ _id: 1 }).toArray();
     expect(await counts()).to.deep.equal([2]);
     await recount();
-    expect(await applications.find().sort({ _id: 1 }).lean()).to.deep.equal(once);
-    expect(await applications.countDocuments({ recountAt: trusted({ $exists: true }) })).to.equal(0);
+    expect(await applications.find().sort({ _id: 1 }).toArray()).to.deep.equal(once);
+    expect(await applications.countDocuments({ recountAt: { $exists: true } })).to.equal(0);
   });
 });

@@ -103,15 +103,15 @@ describe('GET /api/discovery/apps', () => {
         customStatus: null,
         createdAt: now,
       };
-      await db.accounts.collection.insertMany(
+      await db.accounts.insertMany(
         rows.map(({ _id, name }) => ({ _id, kind: 'bot', username: name, applicationId: _id, ...account })) as never,
       );
       const rest = { iconUrl: null, description: '', public: true, inDirectory: true, interactionsEndpointUrl: null, signingSecret: 'x' };
-      await db.applications.collection.insertMany(
+      await db.applications.insertMany(
         rows.map(({ _id, name, at }) => {
           const own = { ownerId: _id, botId: _id, slot: 0, serverCount: 2_000 - at, createdAt: now };
           return { _id, name, search: { name }, ...own, ...rest };
-        }) as never,
+        }),
       );
     });
     beforeEach(() => api.platform.db.applications.updateMany({ signingSecret: 'x' }, { $set: { inDirectory: true } }));

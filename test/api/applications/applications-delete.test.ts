@@ -115,7 +115,7 @@ describe('DELETE /api/applications/{id}: the bot, its interactions and commands'
     expect(await db.tokens.countDocuments({ accountId: fixture.bot.id })).to.equal(0);
     const full = await call<{ roles: { id: string }[] }>('GET', `/api/servers/${second.body.id}`);
     expect(full.body.roles.map(({ id }) => id)).to.deep.equal([second.body.id]);
-    expect((await db.servers.find().sort({ _id: 1 }).lean()).map(({ memberCount }) => memberCount)).to.deep.equal([2, 1]);
+    expect((await db.servers.find().sort({ _id: 1 }).toArray()).map(({ memberCount }) => memberCount)).to.deep.equal([2, 1]);
     for (const [method, tail, body] of [
       ['GET', ''],
       ['PATCH', '', { name: 'x' }],
@@ -139,8 +139,8 @@ describe('DELETE /api/applications/{id}: the bot, its interactions and commands'
     const { commands, members } = fixture.worker.db;
     const elsewhere = await call('POST', '/api/servers', { name: 'elsewhere' });
     for (const [collection, method] of [
-      [applications.collection, 'deleteOne'],
-      [accounts.collection, 'deleteMany'],
+      [applications, 'deleteOne'],
+      [accounts, 'deleteMany'],
     ] as const) {
       interceptNext(collection, method, () => Promise.reject(new Error('a crash')));
       expect((await call('DELETE', path())).status).to.equal(500);
@@ -148,8 +148,8 @@ describe('DELETE /api/applications/{id}: the bot, its interactions and commands'
       expect((await call('POST', path('/authorize'), { serverId: elsewhere.body.id })).status).to.not.equal(201);
     }
     for (const [collection, method] of [
-      [members.collection, 'findOneAndDelete'],
-      [commands.collection, 'deleteMany'],
+      [members, 'findOneAndDelete'],
+      [commands, 'deleteMany'],
     ] as const) {
       interceptNext(collection, method, () => Promise.reject(new Error('a crash')));
       expect(await finish().catch((error: Error) => error.message)).to.equal('a crash');
@@ -164,14 +164,14 @@ describe('DELETE /api/applications/{id}: the bot, its interactions and commands'
     const { db } = fixture.api.platform;
     await remove();
     await finish();
-    await db.commands.collection.insertOne({ _id: 'late', applicationId: fixture.bot.applicationId } as never);
+    await db.commands.insertOne({ _id: 'late', applicationId: fixture.bot.applicationId } as never);
     await db.removals.updateOne({ _id: fixture.bot.applicationId }, { $set: { at: new Date(Date.now() - 60_000) } });
     await finish();
     expect([await db.commands.countDocuments({}), await db.removals.countDocuments({})]).to.deep.equal([0, 0]);
   });
 
   it('404 for a rotation of the signing secret during the deletion', async () => {
-    interceptNext(fixture.api.platform.db.applications.collection, 'updateOne', async (real) => {
+    interceptNext(fixture.api.platform.db.applications, 'updateOne', async (real) => {
       await remove();
       return real();
     });

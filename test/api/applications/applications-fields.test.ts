@@ -120,7 +120,7 @@ describe('fields of applications', () => {
     const { token: _shownOnce, ...rest } = made;
     const to = `/api/applications/${made.id}`;
     expect(await send(api, 200, owner, 'PATCH', to, foreign)).to.deep.equal(rest);
-    const { ownerId, signingSecret } = (await api.platform.db.applications.findOne({ _id: made.id }).lean()) ?? expect.fail();
+    const { ownerId, signingSecret } = (await api.platform.db.applications.findOne({ _id: made.id })) ?? expect.fail();
     expect([ownerId, signingSecret.length > 60]).to.deep.equal([owner.id, true]);
   });
 
@@ -151,7 +151,7 @@ describe('fields of applications', () => {
       const me = await send<Me>(api, 200, renamed, 'GET', '/api/auth/me');
       return [its, shown.username, shown.displayName, me.username, roles.find(({ id }) => id === renamed.roleId)?.name];
     };
-    for (const [at, collection] of [api.platform.db.accounts.collection, api.platform.db.servers.collection].entries()) {
+    for (const [at, collection] of [api.platform.db.accounts, api.platform.db.servers].entries()) {
       const method = at === 0 ? 'updateOne' : 'updateMany';
       interceptNext(collection, method, async (real) => {
         await rename(`second ${at}`);

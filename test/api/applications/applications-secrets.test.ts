@@ -35,7 +35,7 @@ describe('applications: secrets and tokens', () => {
     await send(parlance, 200, owner, 'PATCH', `/api/applications/${id}`, { interactionsEndpointUrl: endpoint.url });
     const overHttps = await send<{ id: string }>(parlance, 202, owner, 'POST', invoke, {});
     const { interactions } = parlance.platform.db;
-    const isDelivered = async () => (await interactions.findOne({ _id: overHttps.id }).lean())?.delivery?.outcome === 'deferred';
+    const isDelivered = async () => (await interactions.findOne({ _id: overHttps.id }))?.delivery?.outcome === 'deferred';
     await waitUntil(isDelivered, 'the delivery');
     const interactionTokens = [overGateway.id, overHttps.id].map((one) => deriveInteractionToken(parlance.platform.config.APP_KEY, one));
     const followup = `/api/interactions/${overHttps.id}/${interactionTokens[1]}/followup`;
@@ -59,7 +59,7 @@ describe('applications: secrets and tokens', () => {
   });
 
   it('the signing secret is stored with AES-256-GCM under APP_KEY: decrypted here without the code of the project', async () => {
-    const stored = (await parlance.platform.db.applications.findOne({ _id: bot.applicationId }).lean())?.signingSecret ?? '';
+    const stored = (await parlance.platform.db.applications.findOne({ _id: bot.applicationId }))?.signingSecret ?? '';
     const bytes = Buffer.from(stored.split('.')[1] ?? '', 'base64url'); // after the key's id
     const key = parlance.platform.config.APP_KEY;
     expect(key).to.have.length(32);

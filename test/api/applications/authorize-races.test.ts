@@ -31,9 +31,9 @@ describe('POST /api/applications/{id}/authorize: concurrent changes and access',
     act: () => Promise<unknown>,
   ): void => {
     const { members, servers } = api.platform.db;
-    if (moment === 'before the role is made') interceptNext(servers.collection, 'updateOne', (real) => act().then(real));
+    if (moment === 'before the role is made') interceptNext(servers, 'updateOne', (real) => act().then(real));
     else
-      interceptNext(members.collection, 'insertOne', (real) =>
+      interceptNext(members, 'insertOne', (real) =>
         moment === 'before the bot joins' ? act().then(real) : real().then(async (made) => (await act(), made)),
       );
   };
@@ -62,7 +62,7 @@ describe('POST /api/applications/{id}/authorize: concurrent changes and access',
 
   it('404 during the deletion of the application; no role or member is left', async () => {
     const { commands } = api.platform.db;
-    interceptNext(commands.collection, 'deleteMany', async (real) => {
+    interceptNext(commands, 'deleteMany', async (real) => {
       await refused(api, [404, 'not_found'], owner, 'POST', path(), body());
       return real();
     });

@@ -32,7 +32,7 @@ describe('commands: concurrent changes', () => {
     const { db } = fixture.api.platform;
     await db.commands.deleteMany({ applicationId: fixture.bot.applicationId });
     let first: Command[] = [];
-    interceptNext(db.commands.collection, 'insertOne', async (real) => {
+    interceptNext(db.commands, 'insertOne', async (real) => {
       first = (await put([slash('same'), slash('first')])).body;
       return real();
     });

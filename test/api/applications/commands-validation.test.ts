@@ -220,9 +220,7 @@ describe('commands: accepted and refused lists', () => {
         { id: ids[1], name: 'c', description: '', kind: 'prefix', prefix: '!' },
       ]);
       expect(ids).to.not.include(junk.id);
-      const stored = await fixture.api.platform.db.commands
-        .findOne({ _id: `${fixture.bot.applicationId}:${fixture.seeded.serverId}` })
-        .lean();
+      const stored = await fixture.api.platform.db.commands.findOne({ _id: `${fixture.bot.applicationId}:${fixture.seeded.serverId}` });
       expect(Object.keys(stored ?? {}).sort()).to.deep.equal(['_id', 'applicationId', 'commands', 'serverId']);
       expect(stored?.commands).to.deep.equal(answer.body);
     });

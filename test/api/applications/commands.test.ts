@@ -42,7 +42,7 @@ describe('commands', () => {
       for (const id of [fixture.channelId, 'x'])
         expect((await get(serverPath().replace(fixture.seeded.serverId, id))).status).to.equal(404);
       const key = `${fixture.seeded.serverId}:${fixture.bot.id}`;
-      const member = await members.findOne({ _id: key }).lean();
+      const member = await members.findOne({ _id: key });
       await fixture.api.platform.accessVersions.runChange({ servers: [fixture.seeded.serverId] }, async () =>
         members.deleteOne({ _id: key }),
       );

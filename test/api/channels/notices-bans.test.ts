@@ -18,7 +18,7 @@ describe('notices of bans', () => {
     for (const { id } of [member, bot, stranger, member]) await ban(id);
     await ban(owner.id, 400);
     const { notices } = api.platform.db;
-    for (const { _id } of await notices.find().lean()) await sendNotice(api.worker, _id);
+    for (const { _id } of await notices.find().toArray()) await sendNotice(api.worker, _id);
     expect((await listNotices(api, member)).map(({ content }) => content)).to.deep.equal([
       'You were banned from **A \\*bold\\* place**.\nReason: because',
     ]);

@@ -20,7 +20,7 @@ describe('notices', () => {
 
   const kick = (userId = member.id, as = owner, status = 204): Promise<unknown> =>
     send(api, status, as, 'DELETE', `/api/servers/${server.id}/members/${userId}`);
-  const pending = (): Promise<NoticeDoc[]> => api.platform.db.notices.find().sort({ _id: 1 }).lean().exec();
+  const pending = (): Promise<NoticeDoc[]> => api.platform.db.notices.find().sort({ _id: 1 }).toArray();
   const run = (noticeId: string): Promise<number | null> => sendNotice(api.worker, noticeId);
   const runAll = async (): Promise<void> => {
     for (const { _id } of await pending()) await run(_id);
@@ -38,7 +38,7 @@ describe('notices', () => {
   });
   const snapshot = async (): Promise<string> => {
     const { db } = api.platform;
-    const all = [db.messages, db.dms, db.notices, db.accounts].map((model) => model.collection.find({}).sort({ _id: 1 }).toArray());
+    const all = [db.messages, db.dms, db.notices, db.accounts].map((model) => model.find({}).sort({ _id: 1 }).toArray());
     return JSON.stringify(await Promise.all(all));
   };
 
@@ -76,8 +76,8 @@ describe('notices', () => {
     await runAll();
     const [first] = await notices();
     const ahead = String(BigInt(first?.id ?? 0) + (60_000n << 22n));
-    await api.platform.db.messages.collection.insertOne({
-      ...(await api.platform.db.messages.findOne({ _id: String(first?.id) }).lean()),
+    await api.platform.db.messages.insertOne({
+      ...(await api.platform.db.messages.findOne({ _id: String(first?.id) })),
       _id: ahead,
       noticeId: 'ahead',
     } as never);

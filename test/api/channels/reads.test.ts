@@ -182,9 +182,9 @@ describe('read marks', () => {
     it('counts at most 99 mentions', async () => {
       const id = await addChannel();
       const first = await post(id);
-      const [model] = await api.platform.db.messages.collection.find({ _id: first as never }).toArray();
+      const [model] = await api.platform.db.messages.find({ _id: first }).toArray();
       const copies = Array.from({ length: 120 }, () => ({ ...model, _id: api.platform.ids.next(), mentions: [me.id], pings: true }));
-      await api.platform.db.messages.collection.insertMany(copies as never);
+      await api.platform.db.messages.insertMany(copies as never);
       expect((await stateOf(id))?.mentions).to.equal(99);
     });
 
@@ -205,7 +205,7 @@ describe('read marks', () => {
       const parentId = await addChannel();
       const threadId = api.platform.ids.next();
       const fresh = { _id: threadId, serverId: server.id, kind: 'thread' as const, name: 't', position: 0, createdAt: new Date() };
-      await api.platform.db.channels.collection.insertOne({ ...newChannel(fresh), parentId } as never);
+      await api.platform.db.channels.insertOne({ ...newChannel(fresh), parentId });
       const last = await post(threadId, '@everyone');
       expect(await stateOf(threadId)).to.equal(undefined);
       await mark(threadId, threadId);

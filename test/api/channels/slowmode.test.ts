@@ -21,12 +21,10 @@ describe('slow mode', () => {
     api.call('POST', `/api/channels/${channelId}/messages`, { as: as.as, body, headers });
   /** Moves the start of the account's cooldown into the past by `ms`. */
   const age = (channelId: string, as: Caller, ms: number): Promise<unknown> =>
-    api.platform.db.cooldowns.collection.updateOne({ _id: `${channelId}:${as.id}` as never }, [
-      { $set: { at: { $subtract: ['$at', ms] } } },
-    ]);
+    api.platform.db.cooldowns.updateOne({ _id: `${channelId}:${as.id}` }, [{ $set: { at: { $subtract: ['$at', ms] } } }]);
   /** How many milliseconds of a cooldown of `secs` are left. */
   const leftMs = async (channelId: string, as: Caller, secs: number): Promise<number> => {
-    const cooldown = await api.platform.db.cooldowns.findOne({ _id: `${channelId}:${as.id}` }).lean();
+    const cooldown = await api.platform.db.cooldowns.findOne({ _id: `${channelId}:${as.id}` });
     return (cooldown?.at.getTime() ?? 0) + secs * 1000 - Date.now();
   };
   const count = (channelId: string): Promise<number> => api.platform.db.messages.countDocuments({ channelId });
@@ -193,7 +191,7 @@ describe('slow mode', () => {
     await age(channelId, member, 60_000);
     await requireNoCooldown(api.platform, context, member.id);
     const stored = await post(channelId, member, { content: 'x' }, { 'Idempotency-Key': 'again' });
-    const { createId } = (await api.platform.db.messages.findOne({ _id: String(stored.body.id) }).lean()) ?? {};
+    const { createId } = (await api.platform.db.messages.findOne({ _id: String(stored.body.id) })) ?? {};
     await age(channelId, member, 60_000);
     await post(channelId, member);
     await startCooldown(api.platform, context, member.id, String(createId));
@@ -202,7 +200,7 @@ describe('slow mode', () => {
   it('the database deletes a cooldown after the longest slow mode', async () => {
     const channelId = await addSlowChannel(5);
     await post(channelId, member);
-    const cooldown = await api.platform.db.cooldowns.findOne({ _id: `${channelId}:${member.id}` }).lean();
+    const cooldown = await api.platform.db.cooldowns.findOne({ _id: `${channelId}:${member.id}` });
     expect((cooldown?.expiresAt.getTime() ?? 0) - (cooldown?.at.getTime() ?? 0)).to.equal(21_600_000);
   });
 });

@@ -171,13 +171,13 @@ describe('threads', () => {
     it('at most 1,000 threads, those with the newest activity', async () => {
       const otherServer = await makeServer(api, owner);
       const first = await start(otherServer.general, {}, owner);
-      const stored = await api.platform.db.channels.findOne({ _id: first.id }).lean();
+      const stored = await api.platform.db.channels.findOne({ _id: first.id });
       const rows = Array.from({ length: 1_000 }, (_, at) => ({
         ...stored,
         _id: String(2n * 10n ** 18n + BigInt(at)),
         lastActivityAt: new Date(Date.now() + 60_000 + at),
       }));
-      await api.platform.db.channels.collection.insertMany(rows as never);
+      await api.platform.db.channels.insertMany(rows as never);
       const ids = await listIds(otherServer.general, owner);
       expect([ids.length, ids[0], ids.includes(first.id)]).to.deep.equal([1_000, rows.at(-1)?._id, false]);
       const { channels } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${otherServer.id}`);
@@ -193,7 +193,7 @@ describe('threads', () => {
       expect(await read(id)).to.include(changed);
       for (const body of [{ archived: false }, { name: 'x' }])
         await refusedWithout(api, 'Manage Channels', member, 'PATCH', `/api/channels/${id}`, body);
-      const entries = await api.platform.db.audit.find({ targetId: id }).lean();
+      const entries = await api.platform.db.audit.find({ targetId: id }).toArray();
       expect(entries.map((one) => [one.action, one.changes.archived])).to.deep.equal([['channel_update', { from: false, to: true }]]);
     });
 

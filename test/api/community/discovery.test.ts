@@ -160,7 +160,7 @@ describe('GET /api/discovery/servers', () => {
         const own = { name: `n${at}`, search: { name: `n${at}` }, memberCount: 1_010 - at };
         return { _id: String(10n ** 18n + BigInt(at)), ...own, ...fixed };
       });
-      await api.platform.db.servers.collection.insertMany(docs as never);
+      await api.platform.db.servers.insertMany(docs);
     });
     beforeEach(() => api.platform.db.servers.updateMany({ ownerId: unknownId }, { $set: { listed: true } }));
 

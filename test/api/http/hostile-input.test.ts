@@ -60,7 +60,7 @@ describe('hostile input', () => {
     const { db } = api.platform;
     const models = [db.accounts, db.tokens, db.applications, db.servers, db.channels, db.members, db.bans, db.invites, db.audit];
     const found = [...models, db.messages, db.commands, db.interactions, db.webhooks].map((model) =>
-      model.collection.find({}).sort({ _id: 1 }).toArray(),
+      model.find({}).sort({ _id: 1 }).toArray(),
     );
     return JSON.stringify(await Promise.all(found));
   };

@@ -16,7 +16,7 @@ describe('Idempotency-Key', () => {
   const claims = () => api.platform.db.idempotency;
   /** Changes the stored claim of the create that made this message. */
   const changeClaim = async (messageId: unknown, fields: object): Promise<void> => {
-    const message = await api.platform.db.messages.findOne({ _id: String(messageId) }).lean();
+    const message = await api.platform.db.messages.findOne({ _id: String(messageId) });
     const { modifiedCount } = await claims().updateOne({ resourceId: message?.createId ?? '' }, { $set: fields });
     expect(modifiedCount).to.equal(1);
   };
@@ -159,7 +159,7 @@ describe('Idempotency-Key', () => {
     const first = await send();
     expect(first.status).to.equal(201);
     expect((await send()).body).to.deep.equal(first.body);
-    const kept = JSON.stringify(await api.platform.db.idempotency.find().lean());
+    const kept = JSON.stringify(await api.platform.db.idempotency.find().toArray());
     for (const secret of [first.body.token, first.body.signingSecret]) expect(kept).not.to.contain(String(secret));
   });
 });

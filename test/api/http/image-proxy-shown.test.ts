@@ -36,7 +36,7 @@ describe('image proxy URLs of embeds', () => {
     const edited = await send<Message>(api, 200, bot, 'PATCH', path(made.id), { embeds: [input('b')] });
     const update = await recorder.waitFor(({ t, d }) => t === 'MESSAGE_UPDATE' && d.id === made.id);
     for (const embeds of [edited.embeds, update.d.embeds]) expect(embeds).to.deep.equal([shown('b')]);
-    const stored = await api.platform.db.messages.findOne({ _id: made.id }).lean();
+    const stored = await api.platform.db.messages.findOne({ _id: made.id });
     expect(JSON.stringify(stored)).to.not.match(/proxy|evil/i);
   });
 

@@ -29,7 +29,7 @@ export interface PageServer {
 /** Serves the pages in `folder` as the API does, without its routes. */
 export async function startPageServer(folder: string, overrides: Record<string, string> = {}): Promise<PageServer> {
   const config = testConfig({ BASE_URL: base, GATEWAY_URL: 'wss://gate.example:9000/gateway', ...overrides });
-  const platform = { config, log: createLog('api', 'silent') } as unknown as ApiPlatform;
+  const platform = { config, log: createLog('api', 'silent') } as ApiPlatform;
   const app = new Koa<State>().use(createRequestMiddleware(platform, createMetrics('api'))).use(servePages(platform, folder));
   app.silent = true;
   const answer = app.callback();

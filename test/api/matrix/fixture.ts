@@ -179,7 +179,7 @@ export async function startMatrixFixture(overrides: Record<string, string> = {})
     async makeInteraction(answered = false) {
       const path = `/api/channels/${channelId}/commands/${commandId}/invoke`;
       const { id } = await send<InvokeResult>(api, 202, owner, 'POST', path, {});
-      await db.interactions.collection.updateOne({ _id: id as never }, { $set: { createdAt: new Date(Date.now() + 60_000) } });
+      await db.interactions.updateOne({ _id: id }, { $set: { createdAt: new Date(Date.now() + 60_000) } });
       const token = deriveInteractionToken(api.platform.config.APP_KEY, id);
       if (answered) await send(api, 201, null, 'POST', `/api/interactions/${id}/${token}/callback`, { type: 'message', content: 'hello' });
       return { id, token };

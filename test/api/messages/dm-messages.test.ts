@@ -74,7 +74,7 @@ describe('messages in DMs', () => {
     });
 
     it('a post looks for a shared server with one query, a read with none', async () => {
-      const { collection } = api.platform.db.members;
+      const collection = api.platform.db.members;
       const real = collection.aggregate.bind(collection);
       let queries = 0;
       Object.assign(collection, {
@@ -138,10 +138,10 @@ describe('messages in DMs', () => {
       const { id } = await post('x');
       await dms.updateOne({ _id: dm.id }, { $set: { lastMessageId: null, activeId: dm.id } });
       await relayEvents(api.worker, 'channel', dm.id);
-      const repaired = await dms.findOne({ _id: dm.id }).lean();
+      const repaired = await dms.findOne({ _id: dm.id });
       expect(repaired).to.include({ lastMessageId: id, activeId: id });
       await relayEvents(api.worker, 'channel', dm.id);
-      expect(await dms.findOne({ _id: dm.id }).lean()).to.deep.equal(repaired);
+      expect(await dms.findOne({ _id: dm.id })).to.deep.equal(repaired);
     });
   });
 });

@@ -114,9 +114,9 @@ describe('POST /api/channels/{id}/followers', () => {
   it('100 parallel requests after 990 followers: 10 succeed, the others get 400 too_many_followers', async () => {
     await fill(990);
     const { channels } = api.platform.db;
-    const model = await channels.findById(target.id).lean();
+    const model = await channels.findOne({ _id: target.id });
     const targets = Array.from({ length: 100 }, () => api.platform.ids.next());
-    await channels.collection.insertMany(targets.map((_id, n) => ({ ...model, _id, slot: 1_000 + n })) as never);
+    await channels.insertMany(targets.map((_id, n) => ({ ...model, _id, slot: 1_000 + n })) as never);
     const answers = await Promise.all(targets.map((channelId) => post(channelId)));
     expect(tally(answers)).to.deep.equal({ 201: 10, 400: 90 });
     for (const { status, body } of answers) if (status === 400) expect(body.code).to.equal('too_many_followers');

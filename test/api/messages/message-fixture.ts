@@ -57,7 +57,7 @@ export async function dmCalls(api: TestApi, as: Caller, recipient: Caller): Prom
 
 /** The document of a message, also of a deleted one. */
 export const storedMessage = async ({ platform: { db } }: TestApi, id: string): Promise<MessageDoc | null> =>
-  (await db.messages.collection.findOne({ _id: id as never })) as unknown as MessageDoc | null;
+  await db.messages.findOne({ _id: id });
 
 /** The names of a message's pending events after its MESSAGE_CREATE. */
 export const pendingAfterCreate = async (api: TestApi, id: string): Promise<string[] | undefined> =>

@@ -21,10 +21,7 @@ describe('parallel changes of pins', () => {
   const listed = async (): Promise<string[]> =>
     (await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${channel.id}/pins`)).map(({ id }) => id);
   const stored = async (): Promise<MessageDoc[]> =>
-    (await api.platform.db.messages.collection
-      .find({ channelId: channel.id } as never)
-      .sort({ _id: 1 })
-      .toArray()) as unknown as MessageDoc[];
+    await api.platform.db.messages.find({ channelId: channel.id }).sort({ _id: 1 }).toArray();
   const countUpdates = ({ outbox }: MessageDoc): number => outbox?.filter(({ name }) => name === 'PINS_UPDATE').length ?? 0;
   const countAudit = (action: string): Promise<number> => api.platform.db.audit.countDocuments({ action });
 
@@ -65,7 +62,7 @@ describe('parallel changes of pins', () => {
       pinSlot: at + 1,
       pinnedAt,
     }));
-    await api.platform.db.messages.collection.insertMany(pinned as never);
+    await api.platform.db.messages.insertMany(pinned as never);
     await call('PUT', first);
     const answers = await Promise.all(others.map((id) => call('PUT', id)));
     expect(tally(answers)).to.deep.equal({ 204: 1, 400: 39 });
@@ -97,9 +94,7 @@ describe('parallel changes of pins', () => {
     const { random } = Math;
     Math.random = () => 0;
     try {
-      beforeNextQuery(collection, 'updateOne', () =>
-        collection.collection.updateOne({ _id: theirs as never }, { $set: { pinSlot: 0, pinnedAt: new Date() } }),
-      );
+      beforeNextQuery(collection, 'updateOne', () => collection.updateOne({ _id: theirs }, { $set: { pinSlot: 0, pinnedAt: new Date() } }));
       expect((await call('PUT', mine)).status).to.equal(204);
     } finally {
       Math.random = random;

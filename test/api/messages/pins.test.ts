@@ -41,9 +41,9 @@ describe('pins', () => {
   /** Stores pinned messages by direct writes, in slots from 0; returns their ids. */
   const fill = async (count: number): Promise<string[]> => {
     const made = Array.from({ length: count }, () => api.platform.ids.next());
-    const [model] = await api.platform.db.messages.find({ _id: await write() }, { outbox: 0, outboxAt: 0 }).lean();
+    const [model] = await api.platform.db.messages.find({ _id: await write() }, { projection: { outbox: 0, outboxAt: 0 } }).toArray();
     const docs = made.map((_id, pinSlot) => ({ ...model, _id, pinSlot, pinnedAt: new Date(1_700_000_000_000 + pinSlot) }));
-    await api.platform.db.messages.collection.insertMany(docs as never);
+    await api.platform.db.messages.insertMany(docs as never);
     return made;
   };
 

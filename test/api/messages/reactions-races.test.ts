@@ -23,7 +23,7 @@ describe('parallel changes of reactions', () => {
   const message = make(
     async () => {
       const made = await post('x');
-      await api.platform.db.messages.collection.updateOne({ _id: made.id as never }, { $unset: { outbox: 1, outboxAt: 1 } });
+      await api.platform.db.messages.updateOne({ _id: made.id }, { $unset: { outbox: 1, outboxAt: 1 } });
       return made;
     },
     { each: true },
@@ -33,7 +33,7 @@ describe('parallel changes of reactions', () => {
     api.call(method, `${path(message.id)}/reactions/${encodeURIComponent(emoji)}`, { as: botOf(seeded, bot).as });
   const stored = async (): Promise<{ reactions: StoredReaction[]; events: ReactionEvent[] }> => {
     const found = await storedMessage(api, message.id);
-    return { reactions: found?.reactions ?? [], events: (found?.outbox ?? []) as unknown as ReactionEvent[] };
+    return { reactions: found?.reactions ?? [], events: (found?.outbox ?? []) as ReactionEvent[] };
   };
   const setStored = (reactions: StoredReaction[]) => api.platform.db.messages.updateOne({ _id: message.id }, { $set: { reactions } });
   /** Applies the pending events; returns who has reacted with what in the end. Every event must change something. */

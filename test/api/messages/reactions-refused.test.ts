@@ -106,7 +106,7 @@ describe('paths of reactions', () => {
       await send(api, 200, owner, 'PATCH', `/api/channels/${threadId}`, { archived: true });
       await add(member, threadId, id);
       expect(await shown(owner, threadId, id)).to.deep.equal([{ emoji: '👍', count: 1, me: false }]);
-      expect((await api.platform.db.channels.findOne({ _id: threadId }).lean())?.archived).to.equal(true);
+      expect((await api.platform.db.channels.findOne({ _id: threadId }))?.archived).to.equal(true);
       await setOverwrite(api, owner, parent.id, server.id, 0, viewChannel);
       for (const method of methods) await refused(api, [403, 'missing_permission'], member, method, pathOf(threadId, id));
     });

@@ -37,7 +37,7 @@ describe('bans and other requests at the same moment', function () {
     const answers = await Promise.all(targets.flatMap((one, at) => [banOf(one), act(one, at)]));
     expect(answers.filter((_, at) => at % 2 === 0).map(({ status }) => status)).to.deep.equal(targets.map(() => 204));
     const { members, bans } = api.platform.db;
-    expect(await members.find({ serverId: server.id }).lean()).to.have.length(1);
+    expect(await members.find({ serverId: server.id }).toArray()).to.have.length(1);
     expect(await memberCountOf(api, server.id)).to.equal(1);
     expect(await bans.countDocuments({ serverId: server.id })).to.equal(targets.length);
     return answers.filter((_, at) => at % 2 === 1);
@@ -52,9 +52,7 @@ describe('bans and other requests at the same moment', function () {
   it('a join that ends just before the ban is stored: the ban removes the member', async () => {
     const { code } = await makeInvite(api, owner, server.id);
     const [joiner = owner] = people;
-    interceptNext(api.platform.db.bans.collection, 'insertOne', (insert) =>
-      send(api, 200, joiner, 'POST', `/api/invites/${code}`).then(insert),
-    );
+    interceptNext(api.platform.db.bans, 'insertOne', (insert) => send(api, 200, joiner, 'POST', `/api/invites/${code}`).then(insert));
     await send(api, 204, owner, 'PUT', path(joiner.id));
     await refused(api, [404, 'not_found'], joiner, 'GET', `/api/servers/${server.id}`);
     expect(await api.platform.db.members.countDocuments({ serverId: server.id })).to.equal(1);
@@ -67,7 +65,7 @@ describe('bans and other requests at the same moment', function () {
     );
     for (const { status, body } of answers) expect([200, 201, 403, 404], JSON.stringify(body)).to.include(status);
     const [first] = bots as [Bot];
-    expect((await api.platform.db.servers.findOne({ _id: server.id }).lean())?.roles).to.have.length(1);
+    expect((await api.platform.db.servers.findOne({ _id: server.id }))?.roles).to.have.length(1);
     await send(api, 204, owner, 'DELETE', path(first.id));
     await authorize(api, owner, first, server.id);
   });
@@ -83,7 +81,7 @@ describe('bans and other requests at the same moment', function () {
     await api.platform.db.notices.deleteMany({});
     const answers = await race(people, ({ id }) => api.call('DELETE', `/api/servers/${server.id}/members/${id}`, { as: owner.as }));
     for (const { status } of answers) expect([204, 404]).to.include(status);
-    const notices = await api.platform.db.notices.find().lean();
+    const notices = await api.platform.db.notices.find().toArray();
     expect(notices.map(({ userId }) => userId).toSorted()).to.deep.equal(people.map(({ id }) => id).toSorted());
     const kicked = answers.filter(({ status }) => status === 204).length;
     expect(notices.filter(({ kind }) => kind === 'kick')).to.have.length(kicked);
@@ -145,7 +143,7 @@ describe('bans and other requests at the same moment', function () {
         api.call('PUT', `/api/servers/${otherServer.id}/bans/${newOwner.id}`, { as: moderator.as }),
       ]);
       const { servers, members, bans } = api.platform.db;
-      const { ownerId, memberCount } = (await servers.findOne({ _id: otherServer.id }).lean()) ?? {};
+      const { ownerId, memberCount } = (await servers.findOne({ _id: otherServer.id })) ?? {};
       expect(await members.countDocuments({ _id: `${otherServer.id}:${ownerId}` })).to.equal(1);
       expect(await bans.countDocuments({ _id: `${otherServer.id}:${ownerId}` })).to.equal(0);
       expect(memberCount).to.equal(await members.countDocuments({ serverId: otherServer.id }));

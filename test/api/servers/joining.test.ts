@@ -70,7 +70,7 @@ describe('joining', () => {
         const everyone = [...Array.from({ length: 20 }, () => joiner), ...others];
         const answers = await Promise.all(everyone.map(({ as }) => api.call('POST', `/api/invites/${code}`, { as })));
         expect(tally(answers)).to.deep.equal({ 200: everyone.length });
-        const stored = await api.platform.db.invites.findOne({ _id: code }).lean();
+        const stored = await api.platform.db.invites.findOne({ _id: code });
         expect([stored?.uses, stored?.joining]).to.deep.equal([1 + others.length, []]);
         expect(await memberCountOf(api, server.id)).to.equal(3 + others.length);
       });
@@ -82,7 +82,7 @@ describe('joining', () => {
       await api.platform.db.invites.updateOne({ _id: code }, { $set: { uses: 1, joining } });
       await refused(api, [404, 'not_found'], outsider, 'POST', `/api/invites/${code}`);
       await send(api, 200, joiner, 'POST', `/api/invites/${code}`);
-      const stored = await api.platform.db.invites.findOne({ _id: code }).lean();
+      const stored = await api.platform.db.invites.findOne({ _id: code });
       expect([stored?.uses, stored?.joining]).to.deep.equal([1, []]);
     });
 

@@ -101,7 +101,7 @@ describe('pages of GET /api/servers/{serverId}/members', () => {
     it('finds only the last name after two changes at once, and a name set while the person joins', async () => {
       const person = await makePerson(api);
       const rename = (displayName: string): Promise<unknown> => send(api, 200, person, 'PATCH', '/api/users/@me', { displayName });
-      const { collection } = api.platform.db.members;
+      const collection = api.platform.db.members;
       interceptNext(collection, 'bulkWrite', (real) => rename('quentin').then(real));
       await join(api, owner, server.id, person);
       expect(idsOf(await list('?query=quentin'))).to.deep.equal([person.id]);
@@ -113,7 +113,7 @@ describe('pages of GET /api/servers/{serverId}/members', () => {
 
     it('a sweep indexes the names of members of an older database', async () => {
       const [id] = await fillServer(api.platform, server.id, 1, 'veteran');
-      await api.platform.db.members.collection.updateOne({ userId: id }, { $unset: { search: 1 } });
+      await api.platform.db.members.updateOne({ userId: id as string }, { $unset: { search: 1 } });
       expect(await list('?query=veteran')).to.deep.equal([]);
       await markUnnamedMembers(api.platform);
       await sweepMemberNames(api.platform);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Member, Server } from '../../../lib/contract/server.ts';
+import type { ChosenStatus } from '../../../lib/contract/user.ts';
 import { startRacingTestApi } from '../../harness/api.ts';
 import {
   authorize,
@@ -54,7 +55,7 @@ describe('members', () => {
       const { db, accessVersions } = api.platform;
       const session = await openSession(api.platform, bot.id);
       try {
-        const choose = (status: string) =>
+        const choose = (status: ChosenStatus) =>
           accessVersions.runChange({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { $set: { status } }));
         for (const [chosen, seen] of [
           ['online', 'online'],
@@ -223,7 +224,7 @@ describe('members', () => {
           api.call('DELETE', `/api/users/@me/servers/${otherServer.id}`, { as: newOwner.as }),
         ]);
         expect(answers.every((one) => one.status < 500)).to.equal(true);
-        const { ownerId } = (await api.platform.db.servers.findOne({ _id: otherServer.id }).lean()) ?? {};
+        const { ownerId } = (await api.platform.db.servers.findOne({ _id: otherServer.id })) ?? {};
         expect(await api.platform.db.members.countDocuments({ _id: `${otherServer.id}:${ownerId}` })).to.equal(1);
       }
     });

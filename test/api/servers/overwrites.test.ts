@@ -34,7 +34,7 @@ describe('overwrites', () => {
     for (const method of ['PUT', 'DELETE'] as const)
       it(`403 for a ${method} that would revert permissions that the caller lacks and the owner sets at the same moment`, async () => {
         await setOverwrite(api, owner, channel.id, low.id, view, post);
-        const holding = holdNext([api.platform.db.channels.collection], ['findOneAndUpdate']);
+        const holding = holdNext([api.platform.db.channels], ['findOneAndUpdate']);
         const body = method === 'PUT' ? { body: { allow: 0, deny: 0 } } : {};
         const late = api.call(method, path(low.id), { as: moderator.as, ...body });
         const go = await holding;
@@ -124,7 +124,7 @@ describe('overwrites', () => {
       ];
       const made = await send<Channel>(api, 201, owner, 'POST', path(), input(...overwrites));
       expect(made.overwrites).to.deep.equal(overwrites);
-      expect((await api.platform.db.channels.findOne({ _id: made.id }).lean())?.overwrites).to.deep.equal(overwrites);
+      expect((await api.platform.db.channels.findOne({ _id: made.id }))?.overwrites).to.deep.equal(overwrites);
       await refused(api, [403, 'missing_permission'], member, 'GET', `/api/channels/${made.id}`);
       await giveRole(api, owner, server.id, member.id, role.id);
       await send(api, 200, member, 'GET', `/api/channels/${made.id}`);

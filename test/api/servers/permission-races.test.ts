@@ -87,18 +87,13 @@ describe('writes that were checked before their permissions were taken away', ()
   /** The documents of a server. */
   const stateOf = async ({ serverId }: RaceFixture): Promise<unknown> => {
     const { servers, channels, members, bans, invites, webhooks } = api.platform.db;
-    const inside = [channels, members, bans, invites, webhooks].map((model) =>
-      model.collection
-        .find({ serverId } as never)
-        .sort({ _id: 1 })
-        .toArray(),
-    );
-    return Promise.all([servers.collection.findOne({ _id: serverId as never }), ...inside]);
+    const inside = [channels, members, bans, invites, webhooks].map((model) => model.find({ serverId }).sort({ _id: 1 }).toArray());
+    return Promise.all([servers.findOne({ _id: serverId }), ...inside]);
   };
   /** Stops the next write to the server's documents just before it is made. Resolves when it is stopped, with the function that lets it continue. */
   const holdWrite = (): Promise<() => void> => {
     const { servers, channels, members, bans, invites, webhooks, notices, removals } = api.platform.db;
-    const collections = [servers, channels, members, bans, invites, webhooks, notices, removals].map(({ collection }) => collection);
+    const collections = [servers, channels, members, bans, invites, webhooks, notices, removals];
     const inserts = ['insertOne', 'insertMany', 'updateOne', 'updateMany'];
     return holdNext(collections, [...inserts, 'findOneAndUpdate', 'deleteOne', 'deleteMany', 'findOneAndDelete']);
   };

@@ -43,7 +43,7 @@ export function useWebhooks(): WebhooksFixture {
       send(api, 201, as, 'POST', `/api/channels/${channelId}/webhooks`, { name }),
     post: (webhook, content = 'x') => send(api, 201, null, 'POST', urlOf(webhook), { content }),
     call: (webhook, body = { content: 'x' }, headers = {}) => api.call('POST', urlOf(webhook), { body, headers }),
-    stored: (id) => api.platform.db.webhooks.findOne({ _id: id }).lean().exec(),
+    stored: (id) => api.platform.db.webhooks.findOne({ _id: id }),
     messages: () => send(api, 200, member, 'GET', `/api/channels/${channel.id}/messages`),
     async audit(id) {
       const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`);

@@ -45,8 +45,7 @@ describe('the limit of 5 posts of a webhook in 5 seconds', () => {
   const remainingMs = async (): Promise<number> => Math.max(0, ((await moments())[0] as number) + 5_000 - Date.now());
 
   const subtractFrom = (value: string, ms: number) => ({ $subtract: [value, ms] });
-  const setPosts = (set: object): Promise<unknown> =>
-    api.platform.db.webhooks.collection.updateOne({ _id: webhook.id as never }, [{ $set: set }]);
+  const setPosts = (set: object): Promise<unknown> => api.platform.db.webhooks.updateOne({ _id: webhook.id }, [{ $set: set }]);
   /** Stores that the last posts were this many milliseconds ago. */
   const postedBefore = (ages: readonly number[]) => setPosts({ posts: ages.map((ms) => subtractFrom('$$NOW', ms)) });
   /** Makes the stored posts older. */

@@ -20,7 +20,7 @@ describe('messages of webhooks', () => {
       ['between the count and the write of the message', 'messages', 'insertOne'],
     ] as const)
       it(`404 if it is deleted ${when}, and no message is left`, async () => {
-        interceptNext(api.platform.db[collection].collection, write, async (real) => {
+        interceptNext(api.platform.db[collection], write, async (real) => {
           await remove();
           return real();
         });

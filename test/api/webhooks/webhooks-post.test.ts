@@ -171,7 +171,7 @@ describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
   it('a repeat after a crash of the first has 201 with the stored message, also at the rate limit', async () => {
     const key = { 'Idempotency-Key': 'crash' };
     const first = await call(webhook, { content: 'x' }, key);
-    const doc = await api.platform.db.messages.findOne({ _id: String(first.body.id) }).lean();
+    const doc = await api.platform.db.messages.findOne({ _id: String(first.body.id) });
     await loseAnswers(api, { resourceId: doc?.createId ?? '' });
     for (let n = 0; n < 4; n++) await post(webhook);
     expect((await call(webhook)).status).to.equal(429);

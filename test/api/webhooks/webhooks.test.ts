@@ -95,7 +95,7 @@ describe('webhooks of a channel', () => {
       expect([first.status, second.status]).to.deep.equal([201, 201]);
       expect(second.body).to.deep.equal(first.body);
       expect(await list()).to.have.length(1);
-      const claim = await api.platform.db.idempotency.findOne({ resourceId: first.body.id }).lean();
+      const claim = await api.platform.db.idempotency.findOne({ resourceId: first.body.id });
       expect(claim?.answer?.sealed).to.equal(true);
       expect(JSON.stringify(claim)).not.to.contain(first.body.token);
     });
@@ -110,7 +110,7 @@ describe('webhooks of a channel', () => {
     });
 
     it('404 if the channel is deleted just before the write, and no webhook is stored', async () => {
-      interceptNext(api.platform.db.webhooks.collection, 'insertOne', async (real) => {
+      interceptNext(api.platform.db.webhooks, 'insertOne', async (real) => {
         await send(api, 204, owner, 'DELETE', `/api/channels/${channel.id}`);
         return real();
       });
@@ -190,7 +190,7 @@ describe('webhooks of a channel', () => {
 
     it('404 if the webhook is deleted just before the write, and it stays deleted', async () => {
       const { id } = await makeWebhook();
-      interceptNext(api.platform.db.webhooks.collection, 'findOneAndUpdate', async (real) => {
+      interceptNext(api.platform.db.webhooks, 'findOneAndUpdate', async (real) => {
         await send(api, 204, owner, 'DELETE', pathOf(id));
         return real();
       });

@@ -39,7 +39,7 @@ async function openBare(setting: Setting): Promise<{ connection: Connection; bar
     .createConnection(setting.config.MONGODB_URL, { retryWrites: false, writeConcern: { w: 'majority', journal: true } })
     .asPromise();
   const bare = connection.collection('bare_threads');
-  for (const { key, name, unique, partialFilterExpression } of await setting.platform.db.channels.collection.indexes())
+  for (const { key, name, unique, partialFilterExpression } of await setting.platform.db.channels.indexes())
     if (name !== '_id_')
       await bare.createIndex(key, {
         name: String(name),
@@ -53,7 +53,7 @@ async function openBare(setting: Setting): Promise<{ connection: Connection; bar
 export async function archiveRows(bench: Bench): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 0, gateway: 0, worker: 0 });
   const seeded = await seedServer(setting.platform, { bots: 1, channels: 100 });
-  const { collection } = setting.platform.db.channels;
+  const collection = setting.platform.db.channels;
   const { connection, bare } = await openBare(setting);
   const load = async (into: { insertMany(rows: never): Promise<unknown> }): Promise<void> => {
     const rows = dueThreads(setting, seeded);

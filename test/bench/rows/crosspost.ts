@@ -24,14 +24,14 @@ async function waitUntil(done: () => boolean, mostMs: number): Promise<void> {
 async function spreadOverServers({ platform }: Setting, to: SeededServer): Promise<void> {
   const { db, ids } = platform;
   const [server, member] = await Promise.all([
-    db.servers.findOne({ _id: to.serverId }).lean(),
-    db.members.findOne({ _id: `${to.serverId}:${to.bots[0]?.id}` }).lean(),
+    db.servers.findOne({ _id: to.serverId }),
+    db.members.findOne({ _id: `${to.serverId}:${to.bots[0]?.id}` }),
   ]);
   for (let n = 1; n < servers; n++) {
     const serverId = ids.next();
     const mine = to.channelIds.filter((_, at) => at % servers === n);
-    await db.servers.collection.insertOne({ ...server, _id: serverId } as never);
-    await db.members.collection.insertOne({ ...member, _id: `${serverId}:${member?.userId}`, serverId } as never);
+    await db.servers.insertOne({ ...server, _id: serverId } as never);
+    await db.members.insertOne({ ...member, _id: `${serverId}:${member?.userId}`, serverId } as never);
     for (const _id of mine) {
       await db.channels.updateOne({ _id }, { $set: { serverId } });
       await db.follows.updateOne({ targetId: _id }, { $set: { serverId } });
@@ -108,7 +108,7 @@ async function bareRound(setting: Setting, redis: Redis): Promise<number> {
     ...plainMessage,
     createdAt: new Date(),
   }));
-  await platform.db.messages.collection.insertMany(documents as never);
+  await platform.db.messages.insertMany(documents);
   await Promise.all(documents.map((document) => redis.publish('bare', JSON.stringify(document))));
   return (performance.now() - began) / 1000;
 }

@@ -33,7 +33,7 @@ async function insertServers({ platform: { db, ids } }: Setting, ownerId: string
       createdAt: new Date(),
     };
   });
-  await db.servers.collection.insertMany(documents as never);
+  await db.servers.insertMany(documents as never);
 }
 
 /** Discovery's list and its search at 1,000 listed servers, compared with the bare query with the same filter, sort and limit. */
@@ -45,8 +45,8 @@ export async function discoveryRows(bench: Bench): Promise<Row[]> {
     await insertServers(setting, seeded.ownerId);
     const base = `${setting.stack.apiUrl()}/api/discovery/servers`;
     const authorization = `Bot ${seeded.bots[0]?.token}`;
-    const { collection } = setting.platform.db.servers;
-    const listed = { listed: true, community: true, types: { $nin: ['staff', 'developer'] } };
+    const collection = setting.platform.db.servers;
+    const listed = { listed: true, community: true, types: { $nin: ['staff' as const, 'developer' as const] } };
     const find = (filter: object): Promise<unknown> =>
       collection
         .find({ ...listed, ...filter }, { projection: { roles: 0, search: 0 } })

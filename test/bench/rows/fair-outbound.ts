@@ -68,7 +68,7 @@ export async function fairOutboundRows(bench: Bench): Promise<Row[]> {
       image.ours.push(await loaded(setting, `${fast.url}/b${round}.png`));
       await Promise.all(requested);
       const pending = { previewsAt: { $exists: true } };
-      while ((await setting.platform.db.messages.collection.countDocuments(pending)) > 0) await pause(watchMs);
+      while ((await setting.platform.db.messages.countDocuments(pending)) > 0) await pause(watchMs);
     }
     return names.map((name, at) => aboveRow(name, 'ms', figures[at]?.ours ?? [], figures[at]?.without ?? [], 1_000));
   } finally {

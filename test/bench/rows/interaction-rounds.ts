@@ -1,5 +1,4 @@
 import { Agent, request } from 'node:http';
-import { trusted } from '../../../lib/store/mongo/database.ts';
 import type { EndpointsReport } from '../bare/endpoints.ts';
 import type { BareInteractions, BareInteractionsAsk } from '../bare/interactions.ts';
 import { percentile } from '../report.ts';
@@ -109,7 +108,7 @@ export async function ourRound(bench: Bench, fixture: InteractionSetup, load: Lo
     return answered === undefined || message === undefined ? [] : [{ at, shownAt: Math.max(answered, message) }];
   });
   const missing = others.filter(({ id }) => id !== '' && !(screen.answered.has(id) && screen.messages.has(id)));
-  const stored = await setting.platform.db.interactions.find({ _id: trusted({ $in: missing.map(({ id }) => id) }) }).lean();
+  const stored = await setting.platform.db.interactions.find({ _id: { $in: missing.map(({ id }) => id) } }).toArray();
   const round: Round = {
     perSecond: rateOf(shown, load),
     toEndpoint: others.flatMap(({ id, at }) => (arrivedAt.has(id) ? [(arrivedAt.get(id) as number) - at] : [])),

@@ -25,14 +25,14 @@ export async function listRows(bench: Bench): Promise<Row[]> {
         ...plainMessage,
         createdAt: new Date(),
       }));
-      await messages.collection.insertMany(batch as never);
+      await messages.insertMany(batch);
     }
     const middle = await messages
-      .find({ channelId: seeded.channelIds[0] as string }, { _id: 1 })
+      .find({ channelId: seeded.channelIds[0] as string }, { projection: { _id: 1 } })
       .sort({ _id: 1 })
       .skip(1_000)
       .limit(1)
-      .lean();
+      .toArray();
     const before = middle[0]?._id as string;
     const urls = seeded.channelIds.map((id) => `${setting.stack.apiUrl()}/api/channels/${id}/messages?limit=50&before=${before}`);
     const authorization = `Bot ${seeded.bots[0]?.token}`;
@@ -44,7 +44,7 @@ export async function listRows(bench: Bench): Promise<Row[]> {
       const client = async (): Promise<void> => {
         for (; performance.now() - began < seconds * 1000; found++) {
           const channelId = seeded.channelIds[found % channels];
-          await messages.collection
+          await messages
             .find({ channelId, _id: { $lt: before } } as never)
             .sort({ _id: -1 })
             .limit(50)

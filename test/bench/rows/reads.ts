@@ -25,7 +25,7 @@ export async function readMarkRows(bench: Bench): Promise<Row[]> {
       ...plainMessage,
       createdAt: new Date(),
     }));
-    await platform.db.messages.collection.insertMany(messages as never);
+    await platform.db.messages.insertMany(messages);
     const api = `${setting.stack.apiUrl()}/api`;
     const own = `Bot ${seeded.bots[0]?.token}`;
     const victim = { method: 'GET' as const, urls: [`${api}/channels/${seeded.channelIds[0]}/messages`], authorization: own, clients: 4 };

@@ -25,14 +25,14 @@ async function addPeople({ platform: { db, ids } }: Setting, { serverId }: Seede
     status: 'online',
     customStatus: null,
   };
-  await db.accounts.collection.insertMany(
+  await db.accounts.insertMany(
     made.map(({ id }) => ({ _id: id, kind: 'person', username: `person_${id}`, ...fields, createdAt })) as never,
   );
-  await db.tokens.collection.insertMany(
-    made.map(({ id, tokenId, hash }) => ({ _id: tokenId, accountId: id, kind: 'session', hash, createdAt, expiresAt: null })) as never,
+  await db.tokens.insertMany(
+    made.map(({ id, tokenId, hash }) => ({ _id: tokenId, accountId: id, kind: 'session', hash, createdAt, expiresAt: null })),
   );
-  await db.members.collection.insertMany(
-    made.map(({ id }) => ({ _id: `${serverId}:${id}`, serverId, userId: id, bot: false, roles: [], joinedAt: createdAt })) as never,
+  await db.members.insertMany(
+    made.map(({ id }) => ({ _id: `${serverId}:${id}`, serverId, userId: id, bot: false, roles: [], joinedAt: createdAt })),
   );
   return made.map(({ token }) => token);
 }
@@ -45,17 +45,16 @@ async function hideFirstChannel({ platform: { db, ids } }: Setting, { serverId, 
     { ...role, id: serverId, name: '@everyone' },
     { ...role, id, name: 'viewers' },
   ];
-  await db.servers.collection.updateOne({ _id: serverId as never }, { $set: { roles } });
-  await db.members.collection.updateMany({ serverId, userId: { $ne: ownerId } }, { $set: { roles: [id] } });
+  await db.servers.updateOne({ _id: serverId }, { $set: { roles } });
+  await db.members.updateMany({ serverId, userId: { $ne: ownerId } }, { $set: { roles: [id] } });
   const open = { id: serverId, allow: permissionBits['View Channel'], deny: 0 };
-  await db.channels.collection.updateOne({ _id: channelIds[1] as never }, { $set: { overwrites: [open] } });
+  await db.channels.updateOne({ _id: channelIds[1] as never }, { $set: { overwrites: [open] } });
   return id;
 }
 
 /** Waits until no message of a channel has pending events. */
 async function waitForRelay({ platform: { db } }: Setting, channelId: string): Promise<void> {
-  while (await db.messages.collection.findOne({ channelId, outboxAt: { $exists: true } }))
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  while (await db.messages.findOne({ channelId, outboxAt: { $exists: true } })) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Overwrite } from '../../../lib/base/permissions.ts';
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { RoleDoc } from '../../../lib/store/mongo/models/server.ts';
 import { fillServer, type SeededServer, seedServer } from '../../harness/seed.ts';
@@ -15,14 +16,13 @@ async function addRolesAndOverwrites({ platform: { db, ids } }: Setting, seeded:
     { length: roles },
     (_, at): RoleDoc => ({ id: ids.next(), name: `role ${at}`, color: null, hoist: false, permissions: 1 << (at % 12), botId: null }),
   );
-  await db.servers.collection.updateOne({ _id: seeded.serverId as never }, { $push: { roles: { $each: more } } } as never);
+  await db.servers.updateOne({ _id: seeded.serverId }, { $push: { roles: { $each: more } } });
   const roleIds = more.map((role) => role.id);
   const bot = seeded.bots[0]?.id as string;
-  await db.members.collection.updateOne({ _id: `${seeded.serverId}:${bot}` as never }, { $set: { roles: roleIds.slice(0, 10) } });
-  const overwrites = (at: number): object[] =>
-    [0, 7, 13].map((step) => ({ id: roleIds[(at + step) % roles], allow: permissionBits['Send Messages'], deny: 0 }));
-  for (const [at, _id] of seeded.channelIds.entries())
-    await db.channels.collection.updateOne({ _id: _id as never }, { $set: { overwrites: overwrites(at) } });
+  await db.members.updateOne({ _id: `${seeded.serverId}:${bot}` }, { $set: { roles: roleIds.slice(0, 10) } });
+  const overwrites = (at: number): Overwrite[] =>
+    [0, 7, 13].map((step) => ({ id: roleIds[(at + step) % roles] as string, allow: permissionBits['Send Messages'], deny: 0 }));
+  for (const [at, _id] of seeded.channelIds.entries()) await db.channels.updateOne({ _id: _id }, { $set: { overwrites: overwrites(at) } });
 }
 
 /**
@@ -43,9 +43,9 @@ export async function serverRows(bench: Bench): Promise<Row[]> {
     const fullServer = async (): Promise<string> =>
       JSON.stringify(
         await Promise.all([
-          db.servers.collection.findOne({ _id: serverId as never }),
-          db.members.collection.findOne({ _id: memberId as never }),
-          db.channels.collection.find({ serverId }).sort({ position: 1 }).toArray(),
+          db.servers.findOne({ _id: serverId }),
+          db.members.findOne({ _id: memberId }),
+          db.channels.find({ serverId }).sort({ position: 1 }).toArray(),
         ]),
       );
     const rows: Row[] = [];
@@ -55,8 +55,8 @@ export async function serverRows(bench: Bench): Promise<Row[]> {
     }
     await fillServer(setting.platform, serverId, members);
     const everyone = async (): Promise<string> => {
-      const found = await db.members.collection.find({ serverId }).sort({ serverId: 1, userId: 1 }).limit(1_000).toArray();
-      const accounts = await db.accounts.collection.find({ _id: { $in: found.map((one) => one.userId as never) } }).toArray();
+      const found = await db.members.find({ serverId }).sort({ serverId: 1, userId: 1 }).limit(1_000).toArray();
+      const accounts = await db.accounts.find({ _id: { $in: found.map((one) => one.userId) } }).toArray();
       return JSON.stringify([found, accounts]);
     };
     const name = '1,000 of 10,000 members';

@@ -27,7 +27,7 @@ async function* body(): AsyncGenerator<Uint8Array> {
 async function send(url: string, authorization: string): Promise<void> {
   const headers = { Authorization: authorization, 'Content-Type': 'multipart/form-data; boundary=xyz' };
   const init = { method: 'POST', headers, body: body(), duplex: 'half' };
-  const response = await fetch(url, init as unknown as RequestInit);
+  const response = await fetch(url, init as RequestInit);
   await response.arrayBuffer();
   if (response.status !== 201) throw new Error(`an upload was answered ${response.status}`);
 }

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
-import { trusted } from '../../../lib/store/mongo/database.ts';
 import type { FileDoc } from '../../../lib/store/mongo/models/file.ts';
 import type { WebpAsk } from '../bare/webp.ts';
 import { type Row, shareRow } from '../report.ts';
@@ -37,7 +36,7 @@ async function upload({ platform }: Setting, image: Buffer, count: number): Prom
     state: 'waiting',
     createdAt: new Date(),
   }));
-  await db.files.collection.insertMany(files as never[]);
+  await db.files.insertMany(files);
   for (const { original } of files) {
     const path = await blobs.newTempPath();
     await writeFile(path, image);
@@ -53,7 +52,7 @@ async function convert(setting: Setting, image: Buffer, count: number): Promise<
   const began = performance.now();
   for (const fileId of fileIds) await setting.platform.enqueue('convert-image', { fileId });
   // The last file is checked first, because checking all of them takes time too.
-  const left = (filter: object) => files.exists({ ...filter, original: trusted({ $exists: true }) });
+  const left = (filter: object) => files.findOne({ ...filter, original: { $exists: true } }, { projection: { _id: 1 } });
   while (await left({ _id: fileIds.at(-1) })) await pause(watchMs);
   while (await left({})) await pause(watchMs);
   const took = performance.now() - began;

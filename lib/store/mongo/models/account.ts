@@ -25,26 +25,7 @@ export interface AccountDoc extends Outbox {
   earlyAccess?: boolean;
 }
 
-export const accountSchema = new Schema<AccountDoc>(
-  {
-    _id: String,
-    kind: String,
-    username: String,
-    displayName: String,
-    avatarUrl: String,
-    tag: String,
-    passwordHash: String,
-    applicationId: String,
-    status: String,
-    customStatus: String,
-    bio: String,
-    pronouns: String,
-    createdAt: Date,
-    storedBytes: Number,
-    earlyAccess: Boolean,
-  },
-  { collection: 'accounts', versionKey: false, minimize: false },
-);
+export const accountSchema = new Schema<AccountDoc>({}, { collection: 'accounts' });
 indexOutbox(accountSchema);
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
@@ -70,21 +51,7 @@ export interface TokenDoc {
   device?: string;
 }
 
-export const tokenSchema = new Schema<TokenDoc>(
-  {
-    _id: String,
-    accountId: String,
-    kind: String,
-    hash: String,
-    createdAt: Date,
-    expiresAt: Date,
-    slot: Number,
-    lastUsedAt: Date,
-    address: String,
-    device: String,
-  },
-  { collection: 'tokens', versionKey: false },
-);
+export const tokenSchema = new Schema<TokenDoc>({}, { collection: 'tokens' });
 tokenSchema.index({ accountId: 1 });
 tokenSchema.index({ accountId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 tokenSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
@@ -112,26 +79,7 @@ export interface ApplicationDoc {
   createdAt: Date;
 }
 
-export const applicationSchema = new Schema<ApplicationDoc>(
-  {
-    _id: String,
-    ownerId: String,
-    botId: String,
-    name: String,
-    description: String,
-    iconUrl: String,
-    public: Boolean,
-    inDirectory: Boolean,
-    interactionsEndpointUrl: String,
-    signingSecret: String,
-    serverCount: Number,
-    recountAt: Date,
-    search: { name: String, description: String },
-    slot: Number,
-    createdAt: Date,
-  },
-  { collection: 'applications', versionKey: false },
-);
+export const applicationSchema = new Schema<ApplicationDoc>({}, { collection: 'applications' });
 applicationSchema.index({ ownerId: 1, slot: 1 }, { unique: true });
 applicationSchema.index({ botId: 1 }, { unique: true });
 applicationSchema.index({ inDirectory: 1 }, { partialFilterExpression: { inDirectory: true } });

@@ -11,8 +11,5 @@ export interface CooldownDoc {
   expiresAt: Date;
 }
 
-export const cooldownSchema = new Schema<CooldownDoc>(
-  { _id: String, at: Date, createId: String, expiresAt: Date },
-  { collection: 'turns', versionKey: false },
-);
+export const cooldownSchema = new Schema<CooldownDoc>({}, { collection: 'turns' });
 cooldownSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -46,29 +46,7 @@ export interface DeliveryDoc {
  */
 export const recentIndex = 'recent';
 
-export const deliverySchema = new Schema<DeliveryDoc>(
-  {
-    _id: String,
-    webhookId: String,
-    deliveryId: String,
-    connects: Boolean,
-    event: String,
-    action: String,
-    outcome: String,
-    reason: String,
-    facts: Schema.Types.Mixed,
-    more: Boolean,
-    into: String,
-    begun: Boolean,
-    count: Number,
-    messageId: String,
-    tries: Number,
-    at: Date,
-    recent: Boolean,
-    expiresAt: Date,
-  },
-  { collection: 'deliveries', versionKey: false, minimize: false },
-);
+export const deliverySchema = new Schema<DeliveryDoc>({}, { collection: 'deliveries' });
 deliverySchema.index({ webhookId: 1, _id: 1 }, { name: recentIndex, partialFilterExpression: { recent: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, deliveryId: 1 }, { unique: true, partialFilterExpression: { deliveryId: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, connects: 1 }, { unique: true, partialFilterExpression: { connects: { $exists: true } } });

@@ -18,9 +18,6 @@ export interface DmDoc {
 /** The `pair` of two accounts. */
 export const toPairKey = (ids: readonly string[]): string => ids.toSorted().join(':');
 
-export const dmSchema = new Schema<DmDoc>(
-  { _id: String, pair: String, userIds: [String], bots: [String], lastMessageId: String, activeId: String, createdAt: Date },
-  { collection: 'dms', versionKey: false, minimize: false },
-);
+export const dmSchema = new Schema<DmDoc>({}, { collection: 'dms' });
 dmSchema.index({ pair: 1 }, { unique: true });
 dmSchema.index({ userIds: 1, activeId: -1 });

@@ -53,31 +53,7 @@ export interface FileDoc {
   createdAt: Date;
 }
 
-export const fileSchema = new Schema<FileDoc>(
-  {
-    _id: String,
-    key: String,
-    blob: String,
-    original: String,
-    messageId: String,
-    channelId: String,
-    accountId: String,
-    megapixels: Number,
-    charge: Schema.Types.Mixed,
-    picture: Boolean,
-    filename: String,
-    contentType: String,
-    uploadedAs: Schema.Types.Mixed,
-    size: Number,
-    width: Number,
-    height: Number,
-    state: String,
-    begun: Number,
-    openAt: Date,
-    createdAt: Date,
-  },
-  { collection: 'files', versionKey: false, minimize: false },
-);
+export const fileSchema = new Schema<FileDoc>({}, { collection: 'files' });
 fileSchema.index({ key: 1 }, { unique: true });
 fileSchema.index({ blob: 1 });
 fileSchema.index({ original: 1 }, { partialFilterExpression: { original: { $exists: true } } });

@@ -16,10 +16,7 @@ export interface FollowDoc {
   createdAt: Date;
 }
 
-export const followSchema = new Schema<FollowDoc>(
-  { _id: String, sourceId: String, targetId: String, serverId: String, createId: String, slot: Number, createdAt: Date },
-  { collection: 'follows', versionKey: false },
-);
+export const followSchema = new Schema<FollowDoc>({}, { collection: 'follows' });
 followSchema.index({ sourceId: 1, slot: 1 }, { unique: true });
 followSchema.index({ sourceId: 1, targetId: 1 });
 followSchema.index({ targetId: 1 });

@@ -17,10 +17,7 @@ export interface CommandsDoc {
   commands: Command[];
 }
 
-export const commandsSchema = new Schema<CommandsDoc>(
-  { _id: String, applicationId: String, serverId: String, commands: [Schema.Types.Mixed] },
-  { collection: 'commands', versionKey: false, minimize: false },
-);
+export const commandsSchema = new Schema<CommandsDoc>({}, { collection: 'commands' });
 commandsSchema.index({ applicationId: 1 });
 commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
@@ -55,31 +52,7 @@ export interface InteractionDoc extends Outbox {
   delivery?: Pick<EndpointDelivery, 'status' | 'ms' | 'outcome' | 'reason'>;
 }
 
-export const interactionSchema = new Schema<InteractionDoc>(
-  {
-    _id: String,
-    applicationId: String,
-    botId: String,
-    channelId: String,
-    serverId: String,
-    userId: String,
-    userRoles: [String],
-    command: Schema.Types.Mixed,
-    options: [Schema.Types.Mixed],
-    state: String,
-    createdAt: Date,
-    openedAt: Date,
-    ephemeral: Boolean,
-    messageId: String,
-    answer: Schema.Types.Mixed,
-    endpoint: Boolean,
-    deliveredAt: Date,
-    delivery: Schema.Types.Mixed,
-    outbox: [Schema.Types.Mixed],
-    outboxAt: Date,
-  },
-  { collection: 'interactions', versionKey: false, minimize: false },
-);
+export const interactionSchema = new Schema<InteractionDoc>({}, { collection: 'interactions' });
 interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
 /**
@@ -104,16 +77,5 @@ export interface IdempotencyDoc {
   expiresAt: Date;
 }
 
-export const idempotencySchema = new Schema<IdempotencyDoc>(
-  {
-    _id: String,
-    bodyHash: String,
-    resourceId: String,
-    holder: String,
-    claimedAt: Date,
-    answer: Schema.Types.Mixed,
-    expiresAt: Date,
-  },
-  { collection: 'idempotency', versionKey: false },
-);
+export const idempotencySchema = new Schema<IdempotencyDoc>({}, { collection: 'idempotency' });
 idempotencySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

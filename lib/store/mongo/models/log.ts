@@ -9,7 +9,4 @@ export interface LogDoc {
   acknowledged: Record<string, number>;
 }
 
-export const logSchema = new Schema<LogDoc>(
-  { _id: String, partitions: Number, acknowledged: Object },
-  { collection: 'log', versionKey: false },
-);
+export const logSchema = new Schema<LogDoc>({}, { collection: 'log' });

@@ -10,9 +10,6 @@ export interface LoginCodeDoc {
   expiresAt: Date;
 }
 
-export const loginCodeSchema = new Schema<LoginCodeDoc>(
-  { _id: String, accountId: String, slot: Number, createdAt: Date, expiresAt: Date },
-  { collection: 'loginCodes', versionKey: false },
-);
+export const loginCodeSchema = new Schema<LoginCodeDoc>({}, { collection: 'loginCodes' });
 loginCodeSchema.index({ accountId: 1, slot: 1 }, { unique: true });
 loginCodeSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -76,43 +76,7 @@ export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
 /** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
 export const pingsIndex = 'pings';
 
-export const messageSchema = new Schema<MessageDoc>(
-  {
-    _id: String,
-    channelId: String,
-    serverId: String,
-    authorId: String,
-    face: Schema.Types.Mixed,
-    content: String,
-    embeds: [Schema.Types.Mixed],
-    previews: { type: [Schema.Types.Mixed], default: undefined },
-    previewsAt: Date,
-    attachments: [Schema.Types.Mixed],
-    reactions: { type: [Schema.Types.Mixed], default: undefined },
-    pinnedAt: Date,
-    pinSlot: Number,
-    crossposted: Boolean,
-    crosspostAt: Date,
-    crosspostTo: String,
-    copyOf: String,
-    noticeId: String,
-    createId: String,
-    thread: Boolean,
-    mentions: [String],
-    mentionRoles: [String],
-    mentionEveryone: Boolean,
-    pings: Boolean,
-    replyPing: String,
-    replyTo: String,
-    interaction: Schema.Types.Mixed,
-    createdAt: Date,
-    editedAt: Date,
-    deleted: Boolean,
-    outbox: [Schema.Types.Mixed],
-    outboxAt: Date,
-  },
-  { collection: 'messages', versionKey: false, minimize: false },
-);
+export const messageSchema = new Schema<MessageDoc>({}, { collection: 'messages' });
 messageSchema.index({ channelId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
 messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });

@@ -6,4 +6,4 @@ export interface MetaDoc {
   keys: string[];
 }
 
-export const metaSchema = new Schema<MetaDoc>({ _id: String, keys: [String] }, { collection: 'meta', versionKey: false });
+export const metaSchema = new Schema<MetaDoc>({}, { collection: 'meta' });

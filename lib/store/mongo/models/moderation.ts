@@ -10,10 +10,7 @@ export interface BanDoc {
   createdAt: Date;
 }
 
-export const banSchema = new Schema<BanDoc>(
-  { _id: String, serverId: String, userId: String, reason: String, createdAt: Date },
-  { collection: 'bans', versionKey: false },
-);
+export const banSchema = new Schema<BanDoc>({}, { collection: 'bans' });
 banSchema.index({ serverId: 1, createdAt: -1, _id: -1 });
 
 /** An invite; `_id` is its code. A `maxUses` or `maxAgeSecs` of 0 means no limit. */
@@ -32,21 +29,7 @@ export interface InviteDoc {
   createdAt: Date;
 }
 
-export const inviteSchema = new Schema<InviteDoc>(
-  {
-    _id: String,
-    serverId: String,
-    creatorId: String,
-    slot: Number,
-    maxAgeSecs: Number,
-    maxUses: Number,
-    uses: Number,
-    joining: { type: [new Schema({ userId: String, at: Date }, { _id: false })], default: undefined },
-    expiresAt: Date,
-    createdAt: Date,
-  },
-  { collection: 'invites', versionKey: false },
-);
+export const inviteSchema = new Schema<InviteDoc>({}, { collection: 'invites' });
 inviteSchema.index({ serverId: 1, slot: 1 }, { unique: true });
 inviteSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
@@ -65,19 +48,5 @@ export interface AuditDoc {
   createdAt: Date;
 }
 
-export const auditSchema = new Schema<AuditDoc>(
-  {
-    _id: String,
-    serverId: String,
-    actorId: String,
-    action: String,
-    targetId: String,
-    reason: String,
-    changes: Schema.Types.Mixed,
-    channelId: String,
-    overwrites: { type: [Schema.Types.Mixed], default: undefined },
-    createdAt: Date,
-  },
-  { collection: 'audit', versionKey: false, minimize: false },
-);
+export const auditSchema = new Schema<AuditDoc>({}, { collection: 'audit' });
 auditSchema.index({ serverId: 1, _id: -1 });

@@ -20,8 +20,5 @@ export interface NoticeDoc {
   removed?: true;
 }
 
-export const noticeSchema = new Schema<NoticeDoc>(
-  { _id: String, userId: String, kind: String, serverId: String, serverName: String, reason: String, at: Date, removed: Boolean },
-  { collection: 'notices', versionKey: false, minimize: false },
-);
+export const noticeSchema = new Schema<NoticeDoc>({}, { collection: 'notices' });
 noticeSchema.index({ at: 1 });

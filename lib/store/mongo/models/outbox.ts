@@ -41,7 +41,10 @@ export const lastOutboxPath = `outbox.${limits.pendingEvents - 1}`;
  * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `outboxAt` stays, so that the sweep also finds a
  * document that is written to all the time.
  */
-export const pushEntries = (entries: OutboxEntry[], now: Date): { $push: object; $min: { outboxAt: Date } } => ({
+export const pushEntries = (
+  entries: OutboxEntry[],
+  now: Date,
+): { $push: { outbox: { $each: OutboxEntry[] } }; $min: { outboxAt: Date } } => ({
   $push: { outbox: { $each: entries } },
   $min: { outboxAt: now },
 });

@@ -9,9 +9,6 @@ export interface ReadDoc {
   messageId: string;
 }
 
-export const readSchema = new Schema<ReadDoc>(
-  { _id: String, userId: String, channelId: String, messageId: String },
-  { collection: 'reads', versionKey: false },
-);
+export const readSchema = new Schema<ReadDoc>({}, { collection: 'reads' });
 readSchema.index({ userId: 1, messageId: -1 });
 readSchema.index({ channelId: 1 });

@@ -25,17 +25,5 @@ export interface RemovalDoc {
 /** A removal of a server, or of something in a server. */
 export type RemovalInServer = RemovalDoc & { serverId: string };
 
-export const removalSchema = new Schema<RemovalDoc>(
-  {
-    _id: String,
-    kind: String,
-    serverId: String,
-    ownerId: String,
-    overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
-    userIds: { type: [String], default: undefined },
-    at: Date,
-    nextAt: Date,
-  },
-  { collection: 'removals', versionKey: false, minimize: false },
-);
+export const removalSchema = new Schema<RemovalDoc>({}, { collection: 'removals' });
 removalSchema.index({ nextAt: 1 });

@@ -50,37 +50,7 @@ export interface ServerDoc extends Outbox {
   createdAt: Date;
 }
 
-const roleSchema = new Schema<RoleDoc>(
-  { id: String, name: String, color: String, hoist: Boolean, permissions: Number, botId: String },
-  { _id: false, id: false },
-);
-
-export const serverSchema = new Schema<ServerDoc>(
-  {
-    _id: String,
-    name: String,
-    iconUrl: String,
-    ownerId: String,
-    roles: [roleSchema],
-    rolesVersion: Number,
-    invitesPaused: Boolean,
-    types: [String],
-    community: Boolean,
-    listed: Boolean,
-    rulesChannelId: String,
-    updatesChannelId: String,
-    discovery: { category: String, description: String, tags: { type: [String], default: undefined } },
-    search: { name: String, description: String, tags: String },
-    nextPosition: Number,
-    memberCount: Number,
-    recountAt: Date,
-    storedBytes: Number,
-    createdAt: Date,
-    outbox: { type: [Schema.Types.Mixed], default: undefined },
-    outboxAt: Date,
-  },
-  { collection: 'servers', versionKey: false, minimize: false },
-);
+export const serverSchema = new Schema<ServerDoc>({}, { collection: 'servers' });
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
 /** The index of the servers in Discovery, in its order. The query names it, because a query planner that sorts instead reads all of them for every page. */
@@ -127,34 +97,7 @@ export interface ChannelDoc extends Outbox {
   createdAt: Date;
 }
 
-export const channelSchema = new Schema<ChannelDoc>(
-  {
-    _id: String,
-    slot: Number,
-    serverId: String,
-    kind: String,
-    name: String,
-    position: Number,
-    heldAt: Date,
-    parentId: String,
-    topic: String,
-    slowmodeSecs: Number,
-    contentMode: String,
-    autoArchiveMinutes: Number,
-    archived: Boolean,
-    overwrites: [new Schema<Overwrite>({ id: String, allow: Number, deny: Number }, { _id: false, id: false })],
-    threadOwnerId: String,
-    threadStarterId: String,
-    messageCount: Number,
-    recountAt: Date,
-    lastActivityAt: Date,
-    archiveAt: Date,
-    createdAt: Date,
-    outbox: { type: [Schema.Types.Mixed], default: undefined },
-    outboxAt: Date,
-  },
-  { collection: 'channels', versionKey: false, minimize: false },
-);
+export const channelSchema = new Schema<ChannelDoc>({}, { collection: 'channels' });
 channelSchema.index({ serverId: 1, position: 1 });
 channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 channelSchema.index({ threadStarterId: 1 }, { unique: true, partialFilterExpression: { threadStarterId: { $exists: true } } });
@@ -192,22 +135,7 @@ export const memberNameIndexes = { username: 'member_usernames', displayName: 'm
 /** The index of members whose `search` must be written. */
 export const renamedMembersIndex = 'renamed_members';
 
-export const memberSchema = new Schema<MemberDoc>(
-  {
-    _id: String,
-    serverId: String,
-    userId: String,
-    bot: Boolean,
-    slot: Number,
-    roles: [String],
-    joinedAt: Date,
-    search: { type: new Schema({ username: String, displayName: String }, { _id: false, id: false }), default: undefined },
-    renameId: String,
-    outbox: { type: [Schema.Types.Mixed], default: undefined },
-    outboxAt: Date,
-  },
-  { collection: 'members', versionKey: false, minimize: false },
-);
+export const memberSchema = new Schema<MemberDoc>({}, { collection: 'members' });
 indexOutbox(memberSchema, { serverId: 1 });
 memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });

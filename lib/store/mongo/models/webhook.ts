@@ -23,20 +23,5 @@ export interface WebhookDoc {
   drainAt?: Date;
 }
 
-export const webhookSchema = new Schema<WebhookDoc>(
-  {
-    _id: String,
-    channelId: String,
-    serverId: String,
-    name: String,
-    token: String,
-    tokenHash: String,
-    slot: Number,
-    createdAt: Date,
-    posts: [Date],
-    deliveryPosts: [Date],
-    drainAt: Date,
-  },
-  { collection: 'webhooks', versionKey: false },
-);
+export const webhookSchema = new Schema<WebhookDoc>({}, { collection: 'webhooks' });
 webhookSchema.index({ channelId: 1, slot: 1 }, { unique: true });

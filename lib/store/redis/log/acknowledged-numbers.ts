@@ -5,7 +5,7 @@ import { insertNew } from '../../mongo/insert.ts';
 /** Stores the number of partitions at the first start. Rejects with `ConfigurationError` when the stored number differs from `partitions`. */
 export async function checkPartitions(db: Database, partitions: number): Promise<void> {
   await insertNew(db.log, { _id: 'log', partitions, acknowledged: {} });
-  const stored = await db.log.findOne({ _id: 'log' }).lean();
+  const stored = await db.log.findOne({ _id: 'log' });
   if (stored?.partitions === partitions) return;
   throw new ConfigurationError(
     `LOG_PARTITIONS is ${partitions}, but this installation was created with ${stored?.partitions}. Set LOG_PARTITIONS to ${stored?.partitions}.`,
@@ -29,10 +29,10 @@ export function createAcknowledgedNumbers(db: Database): AcknowledgedNumbers {
     nextWrite = null;
     const highest = Object.fromEntries([...pending].map(([partition, number]) => [`acknowledged.${partition}`, number]));
     pending.clear();
-    await db.log.collection.updateOne({ _id: 'log' as never }, { $max: highest }, relaxedWriteConcern);
+    await db.log.updateOne({ _id: 'log' }, { $max: highest }, relaxedWriteConcern);
   };
   return {
-    read: async (partition) => (await db.log.findOne({ _id: 'log' }).lean())?.acknowledged[partition] ?? 0,
+    read: async (partition) => (await db.log.findOne({ _id: 'log' }))?.acknowledged[partition] ?? 0,
     record(numbers) {
       for (const [partition, number] of numbers) pending.set(partition, Math.max(number, pending.get(partition) ?? 0));
       if (!nextWrite) {
