@@ -61,6 +61,8 @@ export async function runModel(
         one.s = frame.s;
       }
       if (frame.t === 'READY') one.sessionId = String(frame.d.sessionId);
+      if (frame.t === 'READY') one.expected.began();
+      if (frame.t === 'RESUMED') one.expected.resumed();
       if (frame.t === 'MESSAGE_CREATE') one.expected.received(Number(contents([frame])[0]));
     }
   };
@@ -81,8 +83,6 @@ export async function runModel(
       result = has(0, 'READY') ? 'READY' : has(0, 'RESUMED') ? 'RESUMED' : '';
       take(one);
       note(`${one.id}: ${result || 'refused'} at ${one.s}`);
-      if (result === 'READY') one.expected.began();
-      if (result === 'RESUMED') one.expected.resumed();
       if (!result) await client.cut();
     }
   };
