@@ -6,12 +6,11 @@ import { startDemoBot } from './demo-bot.ts';
 import type { Started } from './lifecycle.ts';
 import { loginLink } from './login-link.ts';
 import { checkPorts } from './ports.ts';
-import { startRoles } from './roles.ts';
+import { type Role, startRoles } from './roles.ts';
 import { seed } from './seed.ts';
 import { callsOf } from './seed-people.ts';
 import { startMessage } from './start-message.ts';
 import { startStores } from './stores.ts';
-import type { Role } from './supervise.ts';
 import { print, startProgress, UserFacingError } from './terminal.ts';
 
 /** Reads and checks the settings before anything starts. Store addresses that are not set yet are placeholders here. */

@@ -3,7 +3,7 @@ import { watch } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bringUp } from './bring-up.ts';
 import { runUntilStopped } from './lifecycle.ts';
-import type { Role } from './supervise.ts';
+import type { Role } from './roles.ts';
 import { print } from './terminal.ts';
 
 /*

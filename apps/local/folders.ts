@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Owner } from './child.ts';
 import type { Report } from './debian.ts';
+import type { Owner } from './supervised-process.ts';
 
 /** A unix socket path has at most 107 bytes; the socket's own name takes up to 20. */
 const maxSocketDirBytes = 86;

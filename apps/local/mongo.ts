@@ -4,7 +4,6 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DryMongoBinary, MongoBinary } from 'mongodb-memory-server-core';
 import { MongoBinaryDownloadUrl } from 'mongodb-memory-server-core/lib/util/MongoBinaryDownloadUrl.js';
-import { type Child, type Owner, startChild } from './child.ts';
 import { isOlder, readVersion, readWriters, recognizeDatabase, unreadableDataError, type Writer } from './data-writers.ts';
 import { debianRuntime, debianRuntimeFolder, findOnPath, hasDebianTools, type Report } from './debian.ts';
 import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from './documentdb/cluster.ts';
@@ -15,14 +14,15 @@ import { gatewayUrl } from './documentdb/server.ts';
 import { cacheFolder, reachableFolder, replacementFolder, socketFolder, unprivilegedOwner } from './folders.ts';
 import { withLock } from './lock.ts';
 import { probe } from './probe.ts';
+import { type Owner, type SupervisedProcess, startProcess } from './supervised-process.ts';
 
 /** A MongoDB to use; without processes if it was not started here. */
 export interface MongoStore {
   /** The URL without a database name. */
   url: string;
-  mongod?: Child;
-  postgres?: Child;
-  gateway?: Child;
+  mongod?: SupervisedProcess;
+  postgres?: SupervisedProcess;
+  gateway?: SupervisedProcess;
   /** The program that writes the data; absent if it was not started here. */
   writer?: Writer;
 }
@@ -119,7 +119,7 @@ async function startMongod(command: string, options: MongoOptions, writer: Write
   const socketDir = socketFolder(options.dataDir, 'mongod-run');
   await makeOwnFolder(socketDir, 0o700);
   const socket = join(socketDir, 'mongod.sock');
-  const mongod = await startChild({
+  const mongod = await startProcess({
     name: 'mongod',
     command,
     args: ['--dbpath', folder, '--bind_ip', socket, '--nounixsocket', '--filePermissions', '0700'],
@@ -148,7 +148,7 @@ async function startDocumentdb(options: MongoOptions, writer: Writer | undefined
     await rename(partial, folder);
   }
   const socketDir = socketFolder(home);
-  const postgres = await startChild({
+  const postgres = await startProcess({
     name: 'postgres',
     ...(await clusterCommand(runtime, folder, { socketDir, durable }, owner)),
     ...(owner && { owner }),
@@ -161,7 +161,7 @@ async function startDocumentdb(options: MongoOptions, writer: Writer | undefined
     const gatewayDir = socketFolder(home, 'gateway');
     await makeOwnFolder(gatewayDir, 0o700);
     const socket = join(gatewayDir, 'gateway.sock');
-    const gateway = await startChild({
+    const gateway = await startProcess({
       ...gatewayCommand(socketDir, socket),
       name: 'gateway',
       supervise,

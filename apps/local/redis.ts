@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, startChild } from './child.ts';
 import { writeSecret } from './data-folder.ts';
 import { isOlder, readVersion, readWriters, unreadableDataError, type Writer } from './data-writers.ts';
 import { debianRuntime, findOnPath, hasDebianTools, type Recipe, type Report } from './debian.ts';
@@ -10,13 +9,14 @@ import { makeOwnFolder } from './documentdb/own-folder.ts';
 import { cacheFolder } from './folders.ts';
 import { isAlive } from './lock.ts';
 import { freePort, probe } from './probe.ts';
+import { type SupervisedProcess, startProcess } from './supervised-process.ts';
 
 const formerStopMs = 5000;
 
 /** A Redis to use; `child` is absent if it was not started here. */
 export interface RedisStore {
   url: string;
-  child?: Child;
+  child?: SupervisedProcess;
   /** The program that writes the data; absent if it was not started here. */
   writer?: Writer;
 }
@@ -149,7 +149,7 @@ async function startRedis(command: string, options: RedisOptions): Promise<Redis
     daemonize: 'no',
     pidfile: pidFile,
   };
-  const child = await startChild({
+  const child = await startProcess({
     name: 'redis',
     command,
     args: [settingsFile, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])],

@@ -1,7 +1,5 @@
 import { createWriteStream, existsSync, mkdirSync, renameSync, statSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 
 const keptBytes = 10 * 1024 * 1024;
 const warnLevel = 40;
@@ -28,13 +26,4 @@ export function briefLine(role: string, line: string): string | undefined {
   } catch {
     return `[${role}] ${line}`;
   }
-}
-
-/** Copies a role's output to its log and passes each line that the terminal shows to `show`, in short form. */
-export function follow(role: string, stream: Readable, log: WriteStream, show: (line: string) => void): void {
-  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
-    log.write(`${line}\n`);
-    const shown = briefLine(role, line);
-    if (shown) show(shown);
-  });
 }

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Child } from './child.ts';
 import { recordWriters } from './data-writers.ts';
 import { tryLock } from './lock.ts';
 import { type MongoStore, openMongo } from './mongo.ts';
 import { openRedis, type RedisStore } from './redis.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
 
 /** The process ids of a {@link Stores}; absent for a process that is down, not needed, or not started here. */
 export interface StoreProcesses {
@@ -97,7 +97,7 @@ class RunningStores implements Stores {
   async restart(name: 'redis' | 'database'): Promise<void> {
     const children = childrenOf(name === 'redis' ? this.#redis : this.#mongo);
     if (children.length === 0) throw new Error(`cannot restart the ${name}: it was not started here`);
-    for (const child of children) await child.restart();
+    for (const child of children) await child.start();
   }
 
   async close(): Promise<void> {
@@ -125,7 +125,7 @@ async function lockFolder(dataDir: string, kinds: ('mongo' | 'redis')[]): Promis
 }
 
 /** The processes of a store, in the order in which they start. */
-function childrenOf(store: MongoStore & RedisStore): Child[] {
+function childrenOf(store: MongoStore & RedisStore): SupervisedProcess[] {
   return [store.mongod, store.postgres, store.gateway, store.child].filter((child) => child !== undefined);
 }
 

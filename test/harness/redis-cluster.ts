@@ -3,10 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { type Child, startChild } from '../../apps/local/child.ts';
 import { writeSecret } from '../../apps/local/data-folder.ts';
 import { freePort, probe } from '../../apps/local/probe.ts';
 import { findRedisProgram } from '../../apps/local/redis.ts';
+import { type SupervisedProcess, startProcess } from '../../apps/local/supervised-process.ts';
 
 /** One node of a cluster, as a separate process. */
 export interface ClusterNode {
@@ -55,7 +55,11 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
     if (performance.now() > giveUpAt) throw new Error(`the cluster did not get there: ${what}`);
 }
 
-async function startNode(command: string, folder: string, password: string): Promise<{ child: Child; port: number; redis: Redis }> {
+async function startNode(
+  command: string,
+  folder: string,
+  password: string,
+): Promise<{ child: SupervisedProcess; port: number; redis: Redis }> {
   const [port, busPort] = [await freePort(), await freePort()];
   const dir = join(folder, `redis-${port}`);
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -76,7 +80,7 @@ async function startNode(command: string, folder: string, password: string): Pro
     'cluster-replica-validity-factor': '0',
     'repl-diskless-sync-delay': '0',
   };
-  const child = await startChild({
+  const child = await startProcess({
     name: `redis ${port}`,
     command,
     args: [settingsFile, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])],
@@ -145,13 +149,8 @@ export async function startRedisCluster(folder: string): Promise<RedisCluster> {
         return child.pid;
       },
       role: async () => (field(await redis.info('replication'), 'role') === 'master' ? 'master' : 'replica'),
-      kill: async () => {
-        if (child.pid === undefined) return;
-        const gone = new Promise((resolve) => child.once('down', () => resolve(undefined)));
-        process.kill(child.pid, 'SIGKILL');
-        await gone;
-      },
-      start: () => child.restart(),
+      kill: () => child.stop(),
+      start: () => child.start(),
     })),
   );
   const isUp = ({ pid }: ClusterNode): boolean => pid !== undefined;

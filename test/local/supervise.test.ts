@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,8 @@ import { appKey, claimFolder, writeSecret } from '../../apps/local/data-folder.t
 import { isAlive } from '../../apps/local/lock.ts';
 import { checkPorts } from '../../apps/local/ports.ts';
 import { briefLine } from '../../apps/local/role-log.ts';
-import { startRole } from '../../apps/local/supervise.ts';
+import { startRole } from '../../apps/local/roles.ts';
+import { startProcess } from '../../apps/local/supervised-process.ts';
 
 const main = new URL('./fixtures/role.mjs', import.meta.url);
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
@@ -53,6 +55,38 @@ describe('apps/local', () => {
     it('fails with the message of the role if its settings are invalid', async () => {
       const error = await errorOf(startRole({ name: 'api', main, env: { ...process.env, BEHAVIOR: 'refuse' }, folder }));
       expect(error).to.equal('PORT must be a whole number');
+    });
+  });
+
+  describe('startProcess', () => {
+    it('repeats a failed start until the process is ready', async () => {
+      const script = 'if [ -e failed ]; then touch ready; exec sleep 60; fi; touch failed; exit 1';
+      const started = await startProcess({
+        name: 'slow',
+        command: '/bin/sh',
+        args: ['-c', script],
+        cwd: folder,
+        ready: () => access(join(folder, 'ready')),
+      });
+      expect(isAlive(started.pid ?? 0)).to.equal(true);
+      await started.stop();
+      expect(started.pid).to.equal(undefined);
+    });
+
+    it('kills a process that does not stop in time', async () => {
+      const script = `process.on('SIGTERM', () => {}); process.send('ready'); setInterval(() => {}, 1000);`;
+      let killed = 0;
+      const onKill = (): void => void killed++;
+      const started = await startProcess({
+        name: 'busy',
+        command: process.execPath,
+        args: ['-e', script],
+        ready: 'message',
+        stopMs: 50,
+        onKill,
+      });
+      await started.stop();
+      expect([started.pid, killed]).to.deep.equal([undefined, 1]);
     });
   });
 
