@@ -37,10 +37,10 @@ function readRange(ctx: Context, file: FileDoc): ByteRange | 'unsatisfiable' | n
 
 /** Sets the headers that describe the file. They must not be on an error. */
 const setFileHeaders = (ctx: Context, file: FileDoc): void => {
-  ctx.set(fileHeaders);
-  ctx.set('ETag', toEtag(file));
   ctx.set('Content-Type', file.contentType);
   ctx.set('Content-Disposition', createDisposition(file.filename, { type: isShownInline(file) ? 'inline' : 'attachment' }));
+  ctx.set('ETag', toEtag(file));
+  ctx.set(fileHeaders);
 };
 
 function sendUnsatisfiable(ctx: Context, size: number): void {
@@ -60,10 +60,11 @@ async function sendFile(ctx: Context, platform: ApiPlatform, file: FileDoc): Pro
   const size = range ? range.end - range.start + 1 : file.size;
   const blob = ctx.method === 'HEAD' ? null : await platform.blobs.open(file.blob, range ?? undefined);
   if (!blob && ctx.method !== 'HEAD') refuse('not_found', { what: 'file' });
+  // The stream is the body before anything can throw, so that it is closed also if something does.
+  if (blob) ctx.body = blob.stream;
   setFileHeaders(ctx, file);
   ctx.status = range ? 206 : 200;
   if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
-  if (blob) ctx.body = blob.stream;
   ctx.set('Content-Length', String(size));
 }
 

@@ -6,7 +6,7 @@ import { removePresences } from './presence.ts';
 import { type GatewayNode, type GatewaySocket, monotonicMs, type Session, type SessionRelease } from './state.ts';
 import { closeSocket, isOpen, sendControl } from './writer.ts';
 
-/** How many releases are kept for a retry while Redis does not answer. Sessions beyond that expire in Redis within 6 minutes. */
+/** How many releases are kept for a retry while Redis does not answer. Sessions beyond that expire in Redis within `limits.sessionRetentionMs`. */
 const maxPendingReleases = 20_000;
 
 /** Releases a session in Redis. Retried each second while Redis does not answer, because presence must not show an account that is gone as online. */

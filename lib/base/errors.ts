@@ -45,7 +45,7 @@ export const catalogue = {
   missing_permission: { status: 403, text: 'Missing permission: {permissions}.', from: 'house' },
   not_author: { status: 403, text: 'Only the author can edit this message.', from: 'house' },
   no_shared_server: { status: 403, text: 'You don’t share a server with this account.', from: 'house' },
-  role_hierarchy: { status: 403, text: 'The target’s highest role is not below yours.', from: 'house' },
+  role_hierarchy: { status: 403, text: 'You can manage only roles and members below your highest role.', from: 'house' },
   bots_not_allowed: { status: 403, text: 'Bots cannot use this endpoint. Log in as a person.', from: 'house' },
   not_owner: { status: 403, text: 'Only the owner can do this.', from: 'house' },
   banned: { status: 403, text: 'You are banned from this server.', from: 'spec' },

@@ -135,9 +135,11 @@ export type BansQuery = Static<typeof BansQuery>;
  */
 export const InviteInput = Type.Object({
   maxAgeSecs: Type.Optional(
-    Type.Integer({ description: '0 to 604800 seconds; 0 means it never expires. In a developer server at most an hour.' }),
+    Type.Integer({
+      description: `0 to ${limits.inviteMaxAgeSecs} seconds; 0 means it never expires. In a developer server at most ${limits.developerInviteMaxAgeSecs}.`,
+    }),
   ),
-  maxUses: Type.Optional(Type.Integer({ description: '0 to 100; 0 means no limit. In a developer server always 1.' })),
+  maxUses: Type.Optional(Type.Integer({ description: `0 to ${limits.inviteMaxUses}; 0 means no limit. In a developer server always 1.` })),
 });
 export type InviteInput = Static<typeof InviteInput>;
 

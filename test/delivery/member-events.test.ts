@@ -58,15 +58,15 @@ describe('Events: members, by the size of the server', function () {
     return Object.fromEntries(received);
   };
 
-  it(`${limits.smallServerMembers} members: everyone receives them`, async () => {
-    const received = await collectEvents(limits.smallServerMembers - 1);
+  it(`${limits.memberEventsToAllMembers} members: everyone receives them`, async () => {
+    const received = await collectEvents(limits.memberEventsToAllMembers - 1);
     expect(received).to.deep.equal({ owner: names, kicker: names, member: names, watcher: names, bot: names, subject: ['MEMBER_UPDATE'] });
   });
 
   it('everyone receives a change of the owner, in a server of any size', async () => {
     const server = await makeServer(parlance, owner);
     const [heir, member] = [await makeMember(parlance, owner, server.id), await makeMember(parlance, owner, server.id)];
-    await fillServer(parlance.platform, server.id, limits.smallServerMembers, 'crowd');
+    await fillServer(parlance.platform, server.id, limits.memberEventsToAllMembers, 'crowd');
     const recorder = await recordEvents(parlance, member.token);
     await send(parlance, 200, owner, 'PATCH', `/api/servers/${server.id}`, { ownerId: heir.id });
     const { d } = await recorder.waitFor(({ t, d: { member: shown } }) => t === 'MEMBER_UPDATE' && (shown as Member).user.id === heir.id);
@@ -74,7 +74,7 @@ describe('Events: members, by the size of the server', function () {
   });
 
   it('more members: only the member, managers, watchers and opted-in bots receive them', async () => {
-    const received = await collectEvents(limits.smallServerMembers + 1);
+    const received = await collectEvents(limits.memberEventsToAllMembers + 1);
     expect(received).to.deep.equal({
       owner: names,
       kicker: names,

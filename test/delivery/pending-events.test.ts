@@ -7,7 +7,7 @@ import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { makeChannel, makeThread } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
-import { interceptNext } from '../harness/intercept.ts';
+import { beforeNextQuery, interceptNext } from '../harness/intercept.ts';
 import { entriesOf } from '../harness/log.ts';
 import { inParallel, tally } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
@@ -65,6 +65,21 @@ describe('Events: pending events while no worker runs', () => {
     await fillOutbox(id, limits.pendingEvents - 2);
     expect(tally(await Promise.all(emojis.map((emoji) => react(id, emoji))))).to.deep.equal({ 204: 2, 503: 18 });
     expect(await countPending(id)).to.equal(limits.pendingEvents);
+  });
+
+  it('refuses an edit, a pin and an unpin with 503 if the outbox fills up between their read and their write', async () => {
+    const { messages } = fixture.api.platform.db;
+    const writes = [
+      { query: 'findOneAndUpdate', run: (id: string) => call('PATCH', at(`/messages/${id}`), { content: 'y' }) },
+      { query: 'updateOne', run: (id: string) => call('PUT', at(`/pins/${id}`)) },
+      { query: 'updateOne', isPinned: true, run: (id: string) => call('DELETE', at(`/pins/${id}`)) },
+    ];
+    for (const { query, isPinned, run } of writes) {
+      const id = await post();
+      if (isPinned) await call('PUT', at(`/pins/${id}`));
+      beforeNextQuery(messages, query, () => fillOutbox(id, limits.pendingEvents));
+      expect([(await run(id)).status, await countPending(id)]).to.deep.equal([503, limits.pendingEvents]);
+    }
   });
 
   it('sends one MESSAGE_UPDATE for several pending edits, and another for an edit during the relay', async () => {

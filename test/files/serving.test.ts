@@ -2,8 +2,10 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { get } from 'node:http';
 import { expect } from 'chai';
 import type { Attachment } from '../../lib/contract/message.ts';
+import type { OpenBlob } from '../../lib/store/files/store.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { interceptNext } from '../harness/intercept.ts';
 import { inParallel, refused } from '../harness/requests.ts';
 import { make } from '../harness/use.ts';
 import { fileDocs, getFile, onDisk, useUploads } from './fixture.ts';
@@ -155,5 +157,16 @@ describe('GET /files/{key}/{filename}', () => {
     for (let round = 0; round < 5; round++) await inParallel(10, disconnectEarly);
     await waitUntil(() => open().length === 0, 'the files are closed');
     expect((await onDisk(api)).incoming).to.deep.equal([]);
+  });
+
+  it('500 if a header cannot be set; closes the file, and forbids caching the response', async () => {
+    const { blobs, db } = api.platform;
+    const { id } = plain();
+    let opened: OpenBlob | undefined;
+    interceptNext(blobs, 'open', async (real) => (opened = (await real()) as OpenBlob));
+    await db.files.updateOne({ _id: id }, { $set: { contentType: 'text/plain\n' } });
+    const { status, headers } = await read();
+    await db.files.updateOne({ _id: id }, { $set: { contentType: 'text/plain' } });
+    expect([status, headers.get('Cache-Control'), opened?.stream.destroyed]).to.deep.equal([500, 'no-store', true]);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { publishPresences } from '../../lib/domain/accounts/presence-changes.ts';
 import { startTestApi } from '../harness/api.ts';
+import { startSessions } from '../harness/sessions.ts';
 import type { Client } from './client.ts';
 import { type GatewayFixture, startGatewayFixture, type TestAccount } from './gateway-fixture.ts';
 
@@ -39,14 +40,9 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
   const gateway = await startGatewayFixture(2, { LOG_PARTITIONS: partitions });
   const { MONGODB_URL, REDIS_PREFIX } = gateway.config;
   const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, LOG_PARTITIONS: partitions });
-  const { sessions } = gateway.nodes[0]?.platform ?? expect.fail();
+  const sessions = await startSessions(api);
   const marker = await gateway.makeAccount('person');
   await gateway.connect().identify(marker.token);
-  /** The separate nodes that are alive. */
-  const alive = new Set<string>();
-  const beat = setInterval(() => {
-    for (const node of alive) void sessions.renewLease(node).catch(() => undefined);
-  }, 1_000);
   let lastMark = 0;
   let lastNode = 0;
   const fixture: PresenceFixture = {
@@ -84,18 +80,8 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
     },
     async openOnSeparateNode(...accounts) {
       const node = `own${++lastNode}`;
-      const revive = async (): Promise<void> => {
-        alive.add(node);
-        await sessions.renewLease(node);
-      };
-      await revive();
-      for (const { id: accountId } of accounts)
-        await sessions.open({ id: `${node}-${accountId}`, accountId, events: [], node, owner: `${node}-1` });
-      const kill = async (): Promise<void> => {
-        alive.delete(node);
-        await sessions.dropLease(node);
-      };
-      return { revive, kill };
+      for (const account of accounts) await sessions.open(account, node);
+      return { revive: () => sessions.revive(node), kill: () => sessions.kill(node) };
     },
     makeDm(one, other, bots = []) {
       const userIds = [one.id, other.id].toSorted() as [string, string];
@@ -128,7 +114,7 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
       );
     },
     async close() {
-      clearInterval(beat);
+      await sessions.close();
       await gateway.close();
       await api.close();
     },

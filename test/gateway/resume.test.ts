@@ -209,7 +209,7 @@ describe('gateway: resume', () => {
     const { client, id, s } = await openSession();
     await client.cut();
     const others: Client[] = [];
-    for (let i = 0; i < limits.sessionsPerBot; i++) others.push((await openSession(i % 2)).client);
+    for (let i = 0; i < limits.gatewaySessionsPerAccount; i++) others.push((await openSession(i % 2)).client);
     const again = fixture.connect();
     await again.resume(bot.token, id, s);
     expect((await again.next()).d).to.deep.include(invalid.d);

@@ -1,5 +1,6 @@
 import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
 import { type SeededServer, seedServer } from './seed.ts';
@@ -22,7 +23,8 @@ export async function makeFollowing(platform: ApiPlatform, followers: number, bo
   const [from, to] = [await seedServer(platform, { bots: 1, channels: 2 }), await seedServer(platform, { bots, channels: followers })];
   const news = from.channelIds[0] as string;
   await changeChannel(platform, from.serverId, news, { kind: 'announcement' });
-  await platform.db.follows.insertMany(
+  await insertMissing(
+    platform.db.follows,
     to.channelIds.map((targetId, slot) => ({
       _id: `${news}:${targetId}`,
       sourceId: news,

@@ -5,13 +5,14 @@ import type { CommandInput } from '../../lib/contract/command.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
-import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { type GatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { entriesOf, subscribe } from './log.ts';
 import type { Caller } from './requests.ts';
 import { ownerOf, type SeededServer, seedServer } from './seed.ts';
+import { startSessions, type TestSession } from './sessions.ts';
 
 /** A received event: its name and payload. */
 export interface ReceivedEvent {
@@ -83,9 +84,9 @@ export interface InteractionFixture {
 export async function startInteractionFixture(overrides: Record<string, string> = {}): Promise<InteractionFixture> {
   const api = await startTestApi(overrides);
   const { config, db } = api.platform;
-  const log = createLog('test', config.LOG_LEVEL);
-  const worker = await openWorkerPlatform(config, log);
-  const gateway = await openGatewayPlatform(config, log);
+  const worker = await openWorkerPlatform(config, createLog('test', config.LOG_LEVEL));
+  const sessions = await startSessions(api);
+  const { gateway } = sessions;
   const seeded = await seedServer(api.platform, { bots: 2, channels: 2 });
   const [bot] = seeded.bots;
   const [channelId] = seeded.channelIds;
@@ -93,13 +94,10 @@ export async function startInteractionFixture(overrides: Record<string, string> 
   const [person, own] = [accountPlace(seeded.ownerId), accountPlace(bot.id)];
   const personal: ReceivedEvent[] = [];
   const personalLog = await subscribe(gateway, [person], ({ name, data }) => void personal.push({ name, data }));
-  const node = 'test-node';
   const botEvents: readonly string[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];
-  const session = { id: 'session-0', accountId: bot.id, owner: 'socket-1' };
-  let sessions = 0;
+  let session: TestSession | undefined;
   /** The last number in the log when the bot's session was opened. */
   let opened = 0;
-  const beat = setInterval(() => void gateway.sessions.renewLease(node).catch(() => undefined), 1_000);
   const tokenOf = (id: string): string => deriveInteractionToken(config.APP_KEY, id);
   const fixture: InteractionFixture = {
     api,
@@ -161,22 +159,19 @@ export async function startInteractionFixture(overrides: Record<string, string> 
       expect(await fixture.snapshot()).to.equal(before);
     },
     async botEvents() {
-      const isForSession = (sid: string | undefined): boolean => sid === undefined || sid === session.id;
+      const isForSession = (sid: string | undefined): boolean => sid === undefined || sid === session?.id;
       return (await entriesOf(config, own))
         .filter(({ name, head: { number: n, onlySession: sid } }) => n > opened && botEvents.includes(name) && isForSession(sid))
         .map(({ name, data }) => ({ name, data }));
     },
     async connect() {
-      await gateway.sessions.renewLease(node);
-      session.id = `session-${++sessions}`;
       opened = (await gateway.readLastNumber(own)) ?? 0;
-      await gateway.sessions.open({ ...session, node, events: botEvents });
+      session = await sessions.open(bot, 'test-node', botEvents);
     },
-    disconnect: () => gateway.sessions.release(session, 'suspend'),
+    disconnect: () => sessions.release(session ?? expect.fail('the bot has no session'), 'suspend'),
     async close() {
-      clearInterval(beat);
       await personalLog.close();
-      await Promise.all([gateway.close(), worker.close(), api.close()]);
+      await Promise.all([sessions.close(), worker.close(), api.close()]);
     },
   };
   await fixture.register([{ name: 'hello', description: 'Says hello' }]);

@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config/index.ts';
-import type { GatewayPlatform, Platform } from '../../lib/store/platform.ts';
+import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { type Entry, type EntryHead, readEntry } from '../../lib/store/redis/log/entry.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import type { LogReader } from '../../lib/store/redis/log/reader.ts';
-import { createSessions } from '../../lib/store/redis/log/sessions.ts';
-import { openRedis } from '../../lib/store/redis/redis.ts';
 
 /** An entry in the log of a place. */
 export interface Logged {
@@ -21,20 +18,6 @@ const toLogged = ({ head, payload }: Entry): Logged => ({
   data: JSON.parse(payload.toString()) as Record<string, unknown>,
   head,
 });
-
-/** Opens a gateway session of an account without a socket. */
-export async function openSession(
-  { config, log }: Platform,
-  accountId: string,
-): Promise<{ release(how: 'suspend' | 'end'): Promise<unknown>; close(): void }> {
-  const redis = await openRedis(config, log, 'test');
-  const sessions = createSessions(redis, createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS));
-  const session = { id: randomUUID(), accountId, owner: 'socket' };
-  const node = randomUUID();
-  await sessions.renewLease(node);
-  await sessions.open({ ...session, events: [], node });
-  return { release: (how) => sessions.release(session, how), close: () => redis.disconnect() };
-}
 
 /** Reads the log of a place, oldest entry first. */
 export async function entriesOf({ REDIS_URL, REDIS_PREFIX, LOG_PARTITIONS }: Config, place: string): Promise<Logged[]> {

@@ -24,19 +24,30 @@ function later<T extends object>(current: () => T | undefined): T {
   });
 }
 
+/** What `use` has started and not closed yet, oldest first: for which suite, and whether for one test. */
+const running: { suite: unknown; each: boolean; close: () => Promise<void> }[] = [];
+
 /**
- * Starts something before the tests of a `describe`, and closes it after them. Returns it at once, but its contents can be read only while the tests run.
- * With `each` it is started for every test.
+ * Starts something before the tests of a `describe`, and closes it after them: what was started last is closed first. Returns it at once, but its contents can
+ * be read only while the tests run. With `each` it is started for every test.
  */
 export function use<T extends { close(): unknown }>(start: () => Promise<T>, { each = false } = {}): T {
   let started: T | undefined;
   const [first, last] = each ? [beforeEach, afterEach] : [before, after];
-  first(async () => {
+  first(async function () {
     started = await start();
+    const close = async (): Promise<void> => {
+      await started?.close();
+      started = undefined;
+    };
+    running.push({ suite: this.test?.parent, each, close });
   });
-  last(async () => {
-    await started?.close();
-    started = undefined;
+  // Mocha runs these hooks in the order of the calls of `use`, so each one closes the newest of its suite.
+  last(async function () {
+    const suite = this.test?.parent;
+    const newest = running.findLastIndex((one) => one.suite === suite && one.each === each);
+    const [removed] = newest < 0 ? [] : running.splice(newest, 1);
+    await removed?.close();
   });
   return later(() => started);
 }

@@ -103,6 +103,10 @@ const table: Record<MeasureName, [value: number | null, state: State, count?: nu
     [0.7, 'warning'],
     [0.9, 'critical'],
   ],
+  'redis-eviction': [
+    [1, 'ok'],
+    [0, 'warning'],
+  ],
   'redis-persistence': [
     [1, 'ok'],
     [0, 'warning'],

@@ -68,6 +68,22 @@ describe('groupsOf', () => {
     expect(states).to.deep.equal(['ok', 'warning', 'critical', 'warning', 'ok']);
   });
 
+  for (const [what, noeviction, aof, eviction, persistence] of [
+    ['a sound Redis', 1, 1, ['off', 'ok'], ['on', 'ok']],
+    ['a Redis that evicts', 0, 1, ['on', 'warning'], ['on', 'ok']],
+    ['a Redis that does not persist', 1, 0, ['off', 'ok'], ['off', 'warning']],
+  ] as const)
+    it(`shows eviction and persistence of ${what}`, () => {
+      const groups = groupsAfter(`parlance_redis_noeviction ${noeviction}\nparlance_redis_aof ${aof}\n`);
+      for (const [name, shown] of [
+        ['Redis eviction', eviction],
+        ['Redis persistence', persistence],
+      ] as const) {
+        const { now, assessment } = rowOf(groups, 'stores', name);
+        expect([now, assessment.state], name).to.deep.equal(shown);
+      }
+    });
+
   it('is critical when no worker sent a heartbeat for a minute', () =>
     expect(rowOf(groupsAfter(''), 'stores', 'Workers'))
       .to.deep.include({ now: 'no heartbeat for a minute' })

@@ -134,11 +134,10 @@ export const applicationsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/applications/{id}/deliveries',
     auth: 'person',
-    summary:
-      'Lists the last 100 interactions sent to the Interactions Endpoint with their results, newest first. They are kept for 7 days.',
+    summary: `Lists the last ${limits.interactionDeliveriesListed} interactions sent to the Interactions Endpoint with their results, newest first. They are kept for 7 days.`,
     query: Type.Object({
       before: Type.Optional(Id),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.deliveriesListed })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.interactionDeliveriesListed })),
     }),
     reply: { status: 200, body: EndpointDeliveryPage },
     errors: ['invalid_request', ...ownerErrors],

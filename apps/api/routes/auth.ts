@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { LoginCode, LoginCodeInput, LoginCodePreview, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
 import { login, register, toMe } from '../../../lib/domain/accounts/accounts.ts';
 import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
@@ -29,8 +30,7 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/auth/login',
     auth: 'none',
-    summary:
-      'Logs in with username and password. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to 4 seconds longer.',
+    summary: `Logs in with username and password. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to ${limits.loginDelayMs / 1000} seconds longer.`,
     body: LoginInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
@@ -46,8 +46,7 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/auth/codes',
     auth: 'person',
-    summary:
-      'Creates a code that logs the caller in on another device. It works once, within 15 minutes. Only the five newest codes are valid.',
+    summary: `Creates a code that logs the caller in on another device. It works once, within ${limits.loginCodeLifeMs / 60_000} minutes. Only the ${limits.loginCodesPerPerson} newest codes are valid.`,
     reply: { status: 201, body: LoginCode },
     creates: 'secret',
     errors: ['unauthorized', 'bots_not_allowed', 'idempotency_conflict', 'rate_limited', 'unavailable'],

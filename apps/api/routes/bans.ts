@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { Ban, BanInput, BansQuery } from '../../../lib/contract/server.ts';
 import { banMember, listBans, removeBan } from '../../../lib/domain/members/bans.ts';
 import { List, type Route, route } from '../route.ts';
@@ -31,8 +32,7 @@ export const bansRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/bans',
     auth: 'account',
-    summary:
-      'Lists the server’s bans, newest first, at most 1,000. Pass the ID of the last banned account as `before` to get the next page. Needs Ban Members.',
+    summary: `Lists the server’s bans, newest first, at most ${limits.bansListed}. Pass the ID of the last banned account as \`before\` to get the next page. Needs Ban Members.`,
     query: BansQuery,
     isPaged: true,
     reply: { status: 200, body: List(Ban, 'bansListed') },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
 import { WebhookDeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/webhook-delivery.ts';
 import { acceptDelivery, listWebhookDeliveries, type ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
 import { requireWebhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
@@ -13,7 +14,9 @@ export const deliveriesRoutes: readonly Route[] = [
     rateLimit: 'none',
     summary:
       'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
-    body: Type.Unknown({ description: 'The payload as the code host sends it, up to 5 MiB. A form holds it in its field `payload`.' }),
+    body: Type.Unknown({
+      description: `The payload as the code host sends it, up to ${limits.deliveryBytes / bytesPerMib} MiB. A form holds it in its field \`payload\`.`,
+    }),
     isDelivery: true,
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),
     reply: { status: 202, body: WebhookDeliveryAccepted },
@@ -32,8 +35,7 @@ export const deliveriesRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries',
     auth: 'account',
-    summary:
-      'Lists the last 50 code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.',
+    summary: `Lists the last ${limits.webhookDeliveriesListed} code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.`,
     reply: { status: 200, body: WebhookDeliveryPage },
     errors: ['missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listWebhookDeliveries(platform, actor, params.id),

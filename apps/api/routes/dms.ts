@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
 import { listDms, openDm } from '../../../lib/domain/channels/dms.ts';
 import { AlternativeReply, List, type Route, route } from '../route.ts';
@@ -23,7 +24,7 @@ export const dmsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/@me/channels',
     auth: 'account',
-    summary: 'Lists the caller’s direct message channels, most recent activity first, at most 1,000.',
+    summary: `Lists the caller’s direct message channels, most recent activity first, at most ${limits.dmsListed}.`,
     reply: { status: 200, body: List(DmChannel, 'dmsListed') },
     errors: ['unauthorized', 'rate_limited'],
     run: (platform, actor) => listDms(platform, actor),

@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
 import {
@@ -33,7 +34,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: 'Sends the first answer to an interaction within 3 seconds: a message, or a defer that allows follow-ups for 15 minutes.',
+    summary: `Sends the first answer to an interaction within ${limits.answerWindowMs / 1000} seconds: a message, or a defer that allows follow-ups for ${limits.followupWindowMs / 60_000} minutes.`,
     body: CallbackInput,
     reply: { status: 201, body: Message },
     alternativeReply: { status: 204, description: 'The answer was deferred.' },
@@ -48,8 +49,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary:
-      'Posts a follow-up message within 15 minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of 5 requests, then 1 a second, shared with edits and deletes of the original answer.',
+    summary: `Posts a follow-up message within ${limits.followupWindowMs / 60_000} minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of ${limits.followups} requests, then ${(limits.followups * 1000) / limits.followupRateMs} a second, shared with edits and deletes of the original answer.`,
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',
@@ -63,7 +63,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: 'Edits the first answer like a message, within the same 15 minutes.',
+    summary: `Edits the first answer like a message, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     body: MessageEdit,
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
@@ -75,7 +75,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: 'Deletes the first answer, within the same 15 minutes.',
+    summary: `Deletes the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 204 },
     errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
     run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...params, setRateHeaders }),

@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { AuditPage, Member, MembersQuery } from '../../../lib/contract/server.ts';
 import { BeforeQuery } from '../../../lib/contract/shared.ts';
 import { listMembers } from '../../../lib/domain/members/member-pages.ts';
@@ -13,8 +14,7 @@ export const membersRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers/{serverId}/members',
     auth: 'account',
-    summary:
-      'Lists the members of a server by user id. Without parameters it returns the first 1,000, otherwise pages of `limit` (default 100). `query` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first 1,000 matches of each kind of name.',
+    summary: `Lists the members of a server by user id. Without parameters it returns the first ${limits.membersListed}, otherwise pages of \`limit\` (default ${limits.membersPageDefault}). \`query\` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first ${limits.membersSearched} matches of each kind of name.`,
     query: MembersQuery,
     reply: { status: 200, body: List(Member, 'membersListed') },
     isPaged: true,

@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { UserSummary } from '../../../lib/contract/user.ts';
 import { addReaction, listReactors, removeReaction } from '../../../lib/domain/messages/reactions.ts';
 import { List, type Route, route } from '../route.ts';
@@ -8,7 +9,7 @@ export const reactionsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
-    summary: 'Lists the first 100 accounts that reacted with an emoji, oldest reaction first.',
+    summary: `Lists the first ${limits.reactorsShown} accounts that reacted with an emoji, oldest reaction first.`,
     reply: { status: 200, body: List(UserSummary, 'reactorsShown') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params }) => listReactors(platform, actor, params.channelId, params.messageId, params.emoji),

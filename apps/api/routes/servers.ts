@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../../lib/contract/server.ts';
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers/servers.ts';
 import { List, type Route, route } from '../route.ts';
@@ -19,7 +20,7 @@ export const serversRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/servers',
     auth: 'account',
-    summary: 'Lists the servers that the caller is in, oldest first, at most 1,000.',
+    summary: `Lists the servers that the caller is in, oldest first, at most ${limits.serversListed}.`,
     query: ServersQuery,
     isPaged: true,
     reply: { status: 200, body: List(ServerSummary, 'serversListed') },

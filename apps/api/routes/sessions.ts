@@ -1,4 +1,5 @@
 import { refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
 import { OwnSession, PasswordInput } from '../../../lib/contract/user.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
 import { List, type Route, route } from '../route.ts';
@@ -9,9 +10,8 @@ export const sessionsRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/@me/sessions',
     auth: 'person',
-    summary:
-      'Lists the caller’s sessions, most recently used first. An account has at most 50 sessions: a new login ends the least recently used one.',
-    reply: { status: 200, body: List(OwnSession, 'sessionsPerPerson') },
+    summary: `Lists the caller’s sessions, most recently used first. An account has at most ${limits.loginSessionsPerPerson} sessions: a new login ends the least recently used one.`,
+    reply: { status: 200, body: List(OwnSession, 'loginSessionsPerPerson') },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor, { tokenId }) => listSessions(platform, actor, tokenId),
   }),

@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { Sync, SyncQuery } from '../../../lib/contract/sync.ts';
 import { getSync } from '../../../lib/domain/accounts/sync.ts';
 import { type Route, route } from '../route.ts';
@@ -8,8 +9,7 @@ export const syncRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/users/@me/sync',
     auth: 'account',
-    summary:
-      'Returns what a client needs when it starts or after op 9: the caller’s servers with the channels that the caller can see, direct message channels, and how far the caller has read. A page has at most 100 servers with 1,000 channels; `next` is the `after` of the next page. Direct message channels are on the first page.',
+    summary: `Returns what a client needs when it starts or after op 9: the caller’s servers with the channels that the caller can see, direct message channels, and how far the caller has read. A page has at most ${limits.serversPerPerson} servers with ${limits.channelsSynced} channels; \`next\` is the \`after\` of the next page. Direct message channels are on the first page.`,
     query: SyncQuery,
     reply: { status: 200, body: Sync },
     hasEtag: true,

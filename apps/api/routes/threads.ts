@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { Channel, ThreadInput } from '../../../lib/contract/channel.ts';
 import { createThread, listThreads } from '../../../lib/domain/channels/threads.ts';
 import { List, type Route, route } from '../route.ts';
@@ -11,8 +12,7 @@ export const threadsRoutes: readonly Route[] = [
     path,
     auth: 'account',
     manages: true,
-    summary:
-      'Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most 10 a minute of one account in a channel, and 60 in a server.',
+    summary: `Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most ${limits.threadsPerMinute} a minute of one account in a channel, and ${limits.threadsPerServerPerMinute} in a server.`,
     body: ThreadInput,
     reply: { status: 201, body: Channel },
     creates: 'resource',

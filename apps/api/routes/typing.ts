@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { startTyping } from '../../../lib/domain/channels/typing.ts';
 import { type Route, route } from '../route.ts';
 
@@ -7,7 +8,7 @@ export const typingRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/typing',
     auth: 'account',
-    summary: 'Shows others for about 9 seconds that the caller is typing, or until the caller posts. Needs Send Messages.',
+    summary: `Shows others for about ${limits.typingMs / 1000} seconds that the caller is typing, or until the caller posts. Needs Send Messages.`,
     reply: { status: 204 },
     usesClockId: true,
     errors: ['invalid_request', 'missing_permission', 'no_shared_server', 'not_found'],

@@ -1,3 +1,4 @@
+import { limits } from '../../../lib/base/limits.ts';
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
 import { findServerIdOfWebhook } from '../../../lib/domain/members/management-writes.ts';
@@ -20,7 +21,7 @@ export const webhooksRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/webhooks',
     auth: 'account',
     manages: true,
-    summary: 'Creates a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.',
+    summary: `Creates a webhook in a text or announcement channel, up to ${limits.webhooksPerChannel} in each. Needs Manage Webhooks. Its URL is secret.`,
     body: WebhookInput,
     reply: { status: 201, body: NewWebhook },
     creates: 'secret',
@@ -82,7 +83,7 @@ export const webhooksRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),
-    summary: 'Posts a message to the webhook’s channel under the webhook’s name, with the tag `bot`. Limit: 5 posts in any 5 seconds.',
+    summary: `Posts a message to the webhook’s channel under the webhook’s name, with the tag \`bot\`. Limit: ${limits.webhookPosts} posts in any ${limits.webhookWindowMs / 1000} seconds.`,
     body: WebhookPost,
     reply: { status: 201, body: Message },
     creates: 'resource',

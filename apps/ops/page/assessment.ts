@@ -148,9 +148,15 @@ export const rules = {
     warning: 0.7,
     critical: 0.9,
   },
+  'redis-eviction': {
+    normal: 'Off (maxmemory-policy noeviction).',
+    advice: 'Redis drops jobs and sessions when its memory is full. Set maxmemory-policy noeviction.',
+    warning: 1,
+    lowIsBad: true,
+  },
   'redis-persistence': {
-    normal: 'Nothing is evicted and everything is persisted: maxmemory-policy noeviction and appendonly yes.',
-    advice: 'Redis may lose jobs and sessions. Set maxmemory-policy noeviction and appendonly yes.',
+    normal: 'On (appendonly yes).',
+    advice: 'Redis loses jobs and sessions when it restarts. Set appendonly yes.',
     warning: 1,
     lowIsBad: true,
   },

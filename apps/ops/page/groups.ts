@@ -193,7 +193,7 @@ function errors(history: History): Row[] {
 function stores(history: History): Row[] {
   const last = history.at(-1);
   if (!last) return [];
-  const { database, redis, redisMemoryShare, isRedisPersistent, beatSecs } = last;
+  const { database, redis, redisMemoryShare, redisNoeviction, redisAof, beatSecs } = last;
   const lastTwo = history.slice(-2);
   const availability = (of: 'database' | 'redis'): number => lastTwo.filter((reading) => reading[of]).length / lastTwo.length;
   const upText = (up: boolean): string => (up ? 'responding' : 'not responding');
@@ -208,10 +208,16 @@ function stores(history: History): Row[] {
       { name: 'redis-memory', value: redisMemoryShare },
     ),
     row(
-      'Redis persistence',
-      formatKnown(isRedisPersistent === null ? null : Number(isRedisPersistent), (isOn) => (isOn ? 'on' : 'data may be lost')),
+      'Redis eviction',
+      formatKnown(redisNoeviction, (isOff) => (isOff ? 'off' : 'on')),
       [],
-      { name: 'redis-persistence', value: isRedisPersistent === null ? null : Number(isRedisPersistent) },
+      { name: 'redis-eviction', value: redisNoeviction },
+    ),
+    row(
+      'Redis persistence',
+      formatKnown(redisAof, (isOn) => (isOn ? 'on' : 'off')),
+      [],
+      { name: 'redis-persistence', value: redisAof },
     ),
     row(
       'Workers',

@@ -82,7 +82,10 @@ export interface Reading {
   outboxSecs: number | null;
   beatSecs: number | null;
   redisMemoryShare: number | null;
-  isRedisPersistent: boolean | null;
+  /** 1 if Redis evicts nothing, otherwise 0. */
+  redisNoeviction: number | null;
+  /** 1 if Redis stores what it holds on disk, otherwise 0. */
+  redisAof: number | null;
   /** null while Redis is unavailable, because the processes publish their metrics there. */
   nodes: Node[] | null;
   queues: Map<string, QueueReading>;
@@ -191,7 +194,6 @@ export function createReader(): (text: string, at: number) => Reading {
     last = at;
     const max = samples.one('parlance_redis_memory_max_bytes');
     const used = samples.one('parlance_redis_memory_used_bytes');
-    const persistence = [samples.one('parlance_redis_noeviction'), samples.one('parlance_redis_aof')];
     return {
       at,
       database: samples.one('parlance_up', 'store', 'database') === 1,
@@ -199,7 +201,8 @@ export function createReader(): (text: string, at: number) => Reading {
       outboxSecs: samples.one('parlance_outbox_age_seconds'),
       beatSecs: samples.one('parlance_worker_beat_age_seconds'),
       redisMemoryShare: max === null || used === null ? null : max > 0 ? used / max : 0,
-      isRedisPersistent: persistence.includes(null) ? null : persistence.every((one) => one === 1),
+      redisNoeviction: samples.one('parlance_redis_noeviction'),
+      redisAof: samples.one('parlance_redis_aof'),
       nodes: redis ? nodesOf(samples) : null,
       queues: queuesOf(samples),
       endpoints: endpointsOf(samples),

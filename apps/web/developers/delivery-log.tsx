@@ -60,7 +60,8 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
         </Button>
       </div>
       <p class="hint">
-        The last {limits.deliveriesListed} interactions sent to your endpoint, kept for 7 days. Each interaction is sent only once.
+        The last {limits.interactionDeliveriesListed} interactions sent to your endpoint, kept for 7 days. Each interaction is sent only
+        once.
       </p>
       <ErrorNotice error={task.error} />
       {loaded?.length === 0 && <p>No interactions have been sent to an endpoint yet.</p>}

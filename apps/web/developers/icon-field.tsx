@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { limits } from '../../../lib/base/limits.ts';
+import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
 import { ApiError, call, path } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
@@ -11,14 +11,13 @@ import { showToast } from '../ui/toast.tsx';
 import { putApplication } from './applications.ts';
 
 const types = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
-const mebi = 1024 * 1024;
 
 /** Checks a file before the upload, with the same rules as the API. Throws if it is refused. */
 function check(file: File): void {
   const message = !types.includes(file.type)
     ? 'The icon must be a PNG, JPEG, WebP or GIF image.'
     : file.size > limits.pictureBytes
-      ? `The image is larger than ${limits.pictureBytes / mebi} MiB.`
+      ? `The image is larger than ${limits.pictureBytes / bytesPerMib} MiB.`
       : undefined;
   if (message) throw new ApiError(0, { code: 'unfit_image', message });
 }
@@ -71,7 +70,7 @@ export function IconField({ application }: { application: Application }): JSX.El
           )}
         </div>
         <p class="hint">
-          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / mebi} MiB. Cropped to a square and also used as the bot’s avatar.
+          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / bytesPerMib} MiB. Cropped to a square and also used as the bot’s avatar.
         </p>
         <ErrorNotice error={task.error} />
       </div>

@@ -22,10 +22,7 @@ export function ErrorNotice({
   const isAllShown = error.code === 'invalid_request' && error.errors.length > 0 && others.length === 0;
   return (
     <div class="error-notice" role="alert">
-      <p>
-        {isAllShown ? 'Check the highlighted fields.' : error.message}
-        {error.retryAfter !== null && ` Try again in ${error.retryAfter} s.`}
-      </p>
+      <p>{isAllShown ? 'Check the highlighted fields.' : error.message}</p>
       {error.missing.length > 0 && <p>Missing permissions: {error.missing.join(', ')}.</p>}
       {others.length > 0 && (
         <ul>

@@ -38,12 +38,12 @@ async function findMemberships(
   return found;
 }
 
-/** For each of these accounts, its servers with at most 1,000 members. Bots in such a server receive the account's presence without watching it. */
+/** For each of these accounts, its servers with at most `limits.presencesToBotsMembers` members. Bots in such a server receive the account's presence without watching it. */
 async function findSmallServers(platform: WorkerPlatform, changed: readonly CurrentPresence[]): Promise<ReadonlyMap<string, string[]>> {
   if (changed.length === 0) return new Map();
   const memberships = await findMemberships(platform, changed);
   const $in = [...new Set(memberships.map(({ serverId }) => serverId))];
-  const isSmall = { _id: { $in }, memberCount: { $lte: limits.smallServerMembers } };
+  const isSmall = { _id: { $in }, memberCount: { $lte: limits.presencesToBotsMembers } };
   const small = new Set((await platform.db.servers.find(isSmall, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
   const servers = new Map(changed.map(({ due }): [string, string[]] => [due.accountId, []]));
   for (const { userId, serverId } of memberships) if (small.has(serverId)) servers.get(userId)?.push(serverId);

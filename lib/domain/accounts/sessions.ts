@@ -49,7 +49,7 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
     address,
     device: describeDevice(userAgent),
   };
-  for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, scope, limits.sessionsPerPerson, fresh)).outcome === 'full'; tries++) {
+  for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, scope, limits.loginSessionsPerPerson, fresh)).outcome === 'full'; tries++) {
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
     await endLeastRecentlyUsed(platform, account._id);
   }
@@ -77,7 +77,7 @@ export async function listSessions(platform: Platform, actor: Actor, tokenId: st
   const found = await platform.db.tokens
     .find({ accountId: actor.id, kind: 'session', expiresAt: { $gt: new Date(platform.now()) } })
     .sort({ lastUsedAt: -1, _id: -1 })
-    .limit(limits.sessionsPerPerson)
+    .limit(limits.loginSessionsPerPerson)
     .toArray();
   return found.map(({ _id, createdAt, lastUsedAt = createdAt, device = 'Unknown device', address = null }) => ({
     id: _id,

@@ -11,9 +11,6 @@ import { type ChannelContext, requireMessageChannel } from './channel-context.ts
 import { newChannel } from './channels.ts';
 import { computeArchiveAt } from './thread-activity.ts';
 
-/** After how many minutes a thread is archived if neither it nor its channel says so (docs/behavior/messages.md#threads). */
-const archiveMinutesDefault = 1_440;
-
 /** The channel, if it can have threads. 400 for threads and DMs, and for kinds other than text and announcement. */
 function requireThreadParent({ channel }: ChannelContext): ChannelDoc {
   const canHaveThreads = channel && channelKinds[channel.kind].hasThreadsAndWebhooks;
@@ -59,7 +56,7 @@ export async function createThread(
   const { serverId } = parent;
   await requireThreadRate(platform, actor, channelId, serverId);
   const now = new Date(platform.now());
-  const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? archiveMinutesDefault;
+  const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? limits.threadAutoArchiveMinutesDefault;
   const thread: ChannelDoc = {
     ...newChannel({ _id: newId, serverId, kind: 'thread', name: input.name.trim(), position: -1, createdAt: now }),
     parentId: channelId,
@@ -90,5 +87,5 @@ export async function listThreads(platform: Platform, actor: Actor, channelId: s
     .sort({ lastActivityAt: -1, _id: -1 })
     .limit(limits.threadsListed)
     .toArray();
-  return (found as ChannelDoc[]).map(toChannel);
+  return found.map(toChannel);
 }

@@ -1,8 +1,7 @@
 import { refuse } from '../../base/errors.ts';
+import { bytesPerMib } from '../../base/limits.ts';
 import type { FileDoc, StorageCharge } from '../../store/mongo/models/file.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
-
-const bytesPerMib = 1024 * 1024;
 
 /** Adds `bytes` to the storage that an account or server uses, in one conditional write; false when that would exceed `limitMib`. 0 is no limit. */
 async function addStoredBytes(

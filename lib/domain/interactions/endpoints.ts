@@ -84,7 +84,7 @@ export async function listEndpointDeliveries(
     .project({ deliveredAt: 1, delivery: 1 })
     .sort({ _id: -1 })
     .hint(deliveriesIndex)
-    .limit(limits.deliveriesListed)
+    .limit(limits.interactionDeliveriesListed)
     .toArray();
   const rest = before === undefined ? found : found.filter((one) => one._id < before);
   const items = rest

@@ -82,13 +82,14 @@ export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId:
 /** Unpins a message and frees its slot at once. One that is not pinned stays as it is. */
 export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<void> {
   const context = await requirePinContext(platform, actor, channelId);
-  const message = await requireMessage(platform, channelId, messageId);
-  if (message.pinnedAt) requireOutboxRoom(message.outbox?.length ?? 0);
-  const { modifiedCount } = await platform.db.messages.updateOne(toPinFilter(message, true), {
-    ...createPinsEvent(platform),
-    $unset: { pinSlot: 1, pinnedAt: 1 },
-  });
-  if (modifiedCount === 1) await announceAndAudit(platform, actor, context, 'message_unpin', message);
+  for (;;) {
+    const message = await requireMessage(platform, channelId, messageId);
+    if (!message.pinnedAt) return;
+    requireOutboxRoom(message.outbox?.length ?? 0);
+    const unpinned = { ...createPinsEvent(platform), $unset: { pinSlot: 1, pinnedAt: 1 } } as const;
+    const { modifiedCount } = await platform.db.messages.updateOne(toPinFilter(message, true), unpinned);
+    if (modifiedCount === 1) return announceAndAudit(platform, actor, context, 'message_unpin', message);
+  }
 }
 
 /** A channel's pinned messages, newest pin first. Needs View Channel. */

@@ -32,7 +32,7 @@ const newMemberEvent = <N extends 'MEMBER_ADD' | 'MEMBER_UPDATE' | 'MEMBER_REMOV
     member,
     // The account that joined or left gets SERVER_CREATE or SERVER_DELETE.
     ...(getEventDefinition(name).lifecycle ? { exceptAccount: member } : {}),
-    ...(server.memberCount > limits.smallServerMembers ? { concernedOnly: true } : {}),
+    ...(server.memberCount > limits.memberEventsToAllMembers ? { concernedOnly: true } : {}),
   });
 
 /** The event for an account that is no longer in a server. `id` must be the same for each call about one removal, so that the event is relayed once. */

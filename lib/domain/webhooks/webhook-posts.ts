@@ -83,7 +83,7 @@ export interface DirectPost {
 
 /**
  * Posts by a webhook's URL (docs/behavior/webhooks.md#posting-by-url): under its name, with the tag `bot`. Formatting and mentions are those of messages; slow
- * mode does not apply. 5 posts pass in any 5 seconds, and refused ones do not count. Refuses 404 for a wrong id or token, 400 for a message that shows
+ * mode does not apply. `countPost` limits the posts. Refuses 404 for a wrong id or token, 400 for a message that shows
  * nothing, `rate_limited`.
  */
 export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, setRateHeaders }: DirectPost): Promise<Message> {

@@ -6,7 +6,7 @@ import type { RateDecision } from '../../store/redis/preflight.ts';
 /** Who posts by a webhook: somebody with its URL, or a delivery of a code host. */
 export type PostSource = 'direct' | 'delivery';
 
-/** The most posts that deliveries may make of a webhook's 5 in 5 seconds, so that direct posts are not starved (docs/guarantees.md#priorities). */
+/** The most posts that deliveries may make of the `limits.webhookPosts` in a window, so that direct posts are not starved (docs/guarantees.md#priorities). */
 const deliveryPostsMax = limits.webhookPosts - 1;
 
 /** The windows that a post counts in. `field` holds the times of the last posts, oldest first. `max` is how many posts the window allows. */
@@ -15,7 +15,7 @@ const getWindows = (source: PostSource) => [
   ...(source === 'delivery' ? [{ field: 'deliveryPosts' as const, max: deliveryPostsMax }] : []),
 ];
 
-/** When a window allows the next post: 5 seconds after the oldest of its last `max` posts. */
+/** When a window allows the next post: `limits.webhookWindowMs` after the oldest of its last `max` posts. */
 const nextPostAt = ({ field, max }: ReturnType<typeof getWindows>[number]) => ({
   $add: [{ $ifNull: [{ $arrayElemAt: [`$${field}`, -max] }, new Date(0)] }, limits.webhookWindowMs],
 });
@@ -53,9 +53,9 @@ function toRateDecision({ posts, now, nextPostAt: nextAt }: WindowState, isAllow
 }
 
 /**
- * Takes one of a webhook's 5 posts in 5 seconds, if one is left (docs/behavior/webhooks.md#rate): any 5 seconds have at most 5 posts. One conditional update of
- * the webhook's document decides, by the database's clock, so the limit is exact with any number of nodes and while Redis is unavailable. A refused post does
- * not count. Deliveries use at most 4 of the 5. 404 if the webhook is gone.
+ * Counts a post of a webhook, if the limit allows it (docs/behavior/webhooks.md#rate): at most `limits.webhookPosts` in any `limits.webhookWindowMs`, and at
+ * most `deliveryPostsMax` of them by deliveries. One conditional update of the webhook's document decides, by the database's clock, so the limit is exact with
+ * any number of nodes and while Redis is unavailable. A refused post does not count. 404 if the webhook is gone.
  */
 export async function countPost(platform: Platform, webhookId: string, source: PostSource): Promise<RateDecision> {
   const windows = getWindows(source);

@@ -20,8 +20,6 @@ describe('PATCH /api/users/@me/presence', () => {
 
   const patch = (as: Caller, body: unknown): Promise<Me> => send(api, 200, as, 'PATCH', path, body);
   const me = (as: Caller): Promise<Me> => send(api, 200, as, 'GET', '/api/auth/me');
-  const release = (session: Awaited<ReturnType<typeof sessions.open>>, mode: 'end' | 'suspend' = 'end'): Promise<void> =>
-    sessions.gateway.sessions.release(session, mode);
   /** The status and custom status of `whose` in everything that the owner of the server can read, which must agree. */
   const seen = async (whose: Caller): Promise<[VisibleStatus, string | null]> => {
     const one = await send<Member>(api, 200, owner, 'GET', `/api/servers/${server.id}/members/${whose.id}`);
@@ -55,7 +53,7 @@ describe('PATCH /api/users/@me/presence', () => {
         expect(await seen(who)).to.deep.equal(['offline', null]);
         const session = await sessions.open(who, 'a-node');
         expect(await seen(who)).to.deep.equal([live, null]);
-        await release(session, 'suspend');
+        await sessions.release(session, 'suspend');
         expect(await seen(who)).to.deep.equal(['offline', null]);
         expect((await me(who)).status).to.equal(status);
       }
@@ -111,13 +109,13 @@ describe('PATCH /api/users/@me/presence', () => {
     await openDm(api, owner, bot);
     const one = await sessions.open(bot, 'node-1');
     const two = await sessions.open(bot, 'node-2');
-    await release(one);
+    await sessions.release(one, 'end');
     expect((await seen(bot))[0]).to.equal('online');
     await sessions.kill('node-2');
     expect((await seen(bot))[0]).to.equal('offline');
-    await sessions.gateway.sessions.renewLease('node-2');
+    await sessions.revive('node-2');
     expect((await seen(bot))[0]).to.equal('online');
-    await release(two);
+    await sessions.release(two, 'end');
     expect((await seen(bot))[0]).to.equal('offline');
   });
 
@@ -141,7 +139,7 @@ describe('PATCH /api/users/@me/presence', () => {
       await reaches(there, 1);
       await sessions.kill('node-2');
       await reaches(there, 1);
-      for (const session of opened) await release(session);
+      for (const session of opened) await sessions.release(session, 'end');
       await reaches(there, 0);
       await reaches(here, 0);
     });

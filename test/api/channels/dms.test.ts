@@ -13,15 +13,16 @@ import {
   makeServer,
   unknownId,
 } from '../../harness/factories.ts';
-import { openSession } from '../../harness/log.ts';
 import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
-import { make, newBot, useServer } from '../../harness/use.ts';
+import { startSessions } from '../../harness/sessions.ts';
+import { make, newBot, use, useServer } from '../../harness/use.ts';
 
 const path = '/api/users/@me/channels';
 
 describe('direct messages', () => {
   const { api, owner, server, bot } = useServer({ bot: newBot() });
   const member = make(() => makeMember(api, owner, server.id), { each: true });
+  const sessions = use(() => startSessions(api));
 
   const open = (as: Caller, to: Caller, status = 201): Promise<DmChannel> => send(api, status, as, 'POST', path, { recipientId: to.id });
   const list = (as: Caller): Promise<DmChannel[]> => send(api, 200, as, 'GET', path);
@@ -122,7 +123,7 @@ describe('direct messages', () => {
 
     it('shows the chosen status of connected accounts, offline for invisible ones, and custom statuses', async () => {
       const { db, accessVersions } = api.platform;
-      const session = await openSession(api.platform, bot.id);
+      const session = await sessions.open(bot, 'a-node');
       await open(member, bot);
       for (const [status, shown] of [
         ['idle', 'idle'],
@@ -134,9 +135,8 @@ describe('direct messages', () => {
         const [dm] = await list(member);
         expect(dm?.recipient).to.deep.include({ status: shown, customStatus: `is ${status}` });
       }
-      await session.release('end');
+      await sessions.release(session, 'end');
       expect((await list(member))[0]?.recipient.status).to.equal('offline');
-      session.close();
     });
 
     it('shows a deleted bot as a deleted account', async () => {

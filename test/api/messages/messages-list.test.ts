@@ -31,7 +31,9 @@ describe('GET /api/channels/{channelId}/messages', () => {
     const { db, accessVersions } = api.platform;
     const query = `?before=${ids[30]}&limit=1`;
     await list(other, query);
-    await accessVersions.runChange({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { $set: { displayName: 'renamed' } }));
+    await accessVersions.runChange({ accounts: [bot.id] }, () =>
+      db.accounts.updateOne({ _id: bot.id }, { $set: { displayName: 'renamed' } }),
+    );
     expect((await list(other, query))[0]?.author.displayName).to.equal('renamed');
     await setOverwrite(api, owner, server.general, server.id, 0, permissionBits['View Channel']);
     await refused(api, [403, 'missing_permission'], other, 'GET', path() + query);

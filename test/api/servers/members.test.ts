@@ -15,9 +15,9 @@ import {
   unknownId,
 } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
-import { openSession } from '../../harness/log.ts';
 import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
-import { newBot, newMember, newRole, useServer } from '../../harness/use.ts';
+import { startSessions } from '../../harness/sessions.ts';
+import { newBot, newMember, newRole, use, useServer } from '../../harness/use.ts';
 
 const [view, post, manageRoles, kick] = [1, 2, 1 << 7, 1 << 10];
 
@@ -32,6 +32,7 @@ describe('members', () => {
     },
     { each: true, start: startRacingTestApi },
   );
+  const sessions = use(() => startSessions(api));
   const path = (userId = '', roleId = ''): string =>
     `/api/servers/${server.id}/members${userId && `/${userId}`}${roleId && `/roles/${roleId}`}`;
   const memberNow = (userId: string): Promise<Member> => send(api, 200, owner, 'GET', path(userId));
@@ -53,24 +54,20 @@ describe('members', () => {
 
     it('shows the chosen status of a connected bot, and offline for an invisible one', async () => {
       const { db, accessVersions } = api.platform;
-      const session = await openSession(api.platform, bot.id);
-      try {
-        const choose = (status: ChosenStatus) =>
-          accessVersions.runChange({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { $set: { status } }));
-        for (const [chosen, seen] of [
-          ['online', 'online'],
-          ['dnd', 'dnd'],
-          ['invisible', 'offline'],
-        ] as const) {
-          await choose(chosen);
-          expect((await memberNow(bot.id)).status).to.equal(seen);
-        }
-        await choose('idle');
-        await session.release('suspend');
-        expect((await memberNow(bot.id)).status).to.equal('offline');
-      } finally {
-        session.close();
+      const session = await sessions.open(bot, 'a-node');
+      const choose = (status: ChosenStatus) =>
+        accessVersions.runChange({ accounts: [bot.id] }, () => db.accounts.updateOne({ _id: bot.id }, { $set: { status } }));
+      for (const [chosen, seen] of [
+        ['online', 'online'],
+        ['dnd', 'dnd'],
+        ['invisible', 'offline'],
+      ] as const) {
+        await choose(chosen);
+        expect((await memberNow(bot.id)).status).to.equal(seen);
       }
+      await choose('idle');
+      await sessions.release(session, 'suspend');
+      expect((await memberNow(bot.id)).status).to.equal('offline');
     });
 
     it('404 for a non-member', async () => {

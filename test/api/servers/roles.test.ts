@@ -56,7 +56,8 @@ describe('roles', () => {
     });
 
     it('403 role_hierarchy above the caller’s highest role, and for a caller without a role', async () => {
-      await refused(api, [403, 'role_hierarchy'], moderator, 'POST', path(), { name: 'x', position: 4 });
+      const { message } = await refused(api, [403, 'role_hierarchy'], moderator, 'POST', path(), { name: 'x', position: 4 });
+      expect(message).to.equal('You can manage only roles and members below your highest role.');
       await send(api, 200, owner, 'PATCH', path(server.id), { permissions: 15 | manageRoles });
       await refused(api, [403, 'role_hierarchy'], member, 'POST', path(), { name: 'x' });
     });

@@ -29,7 +29,7 @@ export function ListingView<T extends { id: string }>({
   };
   return (
     <div aria-busy={busy}>
-      <ErrorNotice error={error} retry={listing.reload} />
+      <ErrorNotice error={error} retry={listing.retry} />
       {!items && !error && <p class="spinner">Loading…</p>}
       {items && (
         <p class="soft" role="status">

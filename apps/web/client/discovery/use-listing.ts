@@ -19,7 +19,8 @@ export interface Listing<T> {
   /** Whether there are more items, but the API does not serve further pages. */
   readonly isCapped: boolean;
   more: () => void;
-  reload: () => void;
+  /** Loads the page again that failed. */
+  retry: () => void;
   /** Updates one item after an action of the user. */
   change: (id: string, part: Partial<T>) => void;
 }
@@ -37,6 +38,7 @@ export function useListing<T extends { id: string }>(
 ): Listing<T> {
   const items = useSignal<readonly T[] | undefined>(undefined);
   const offset = useSignal(0);
+  const lastFrom = useSignal(0);
   const hasMore = useSignal(false);
   const isCapped = useSignal(false);
   const busy = useSignal(false);
@@ -47,6 +49,7 @@ export function useListing<T extends { id: string }>(
     stop.value?.abort();
     const controller = new AbortController();
     stop.value = controller;
+    lastFrom.value = from;
     busy.value = true;
     error.value = null;
     try {
@@ -80,7 +83,7 @@ export function useListing<T extends { id: string }>(
     hasMore: hasMore.value,
     isCapped: isCapped.value,
     more: () => void loadFrom(Math.min(offset.value, limits.discoveryOffsetMax)),
-    reload: () => void loadFrom(0),
+    retry: () => void loadFrom(lastFrom.value),
     change: (id, part) => {
       items.value = items.value?.map((one) => (one.id === id ? { ...one, ...part } : one));
     },

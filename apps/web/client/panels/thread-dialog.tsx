@@ -26,7 +26,7 @@ export function ThreadDialog({
   onClose: () => void;
 }): JSX.Element {
   const name = useSignal(suggested);
-  const minutes = useSignal(String(channels.value.get(channelId)?.autoArchiveMinutes ?? 1440));
+  const minutes = useSignal(String(channels.value.get(channelId)?.autoArchiveMinutes ?? limits.threadAutoArchiveMinutesDefault));
   const task = useTask();
   const { route } = useLocation();
   const key = useCreateKey();

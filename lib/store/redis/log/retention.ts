@@ -1,10 +1,11 @@
+import { limits } from '../../../base/limits.ts';
 import { bindScript, type RedisClient } from '../redis.ts';
 import type { Epochs } from './epochs.ts';
 import type { Keys } from './keys.ts';
 
-/** How often the last number is recorded, in milliseconds, and how many records are kept. So the log reaches back 6 minutes. */
+/** How often the last number is recorded, in milliseconds, and how many records are kept: as many as reach back `limits.sessionRetentionMs`. */
 const recordIntervalMs = 30_000;
-const maxRecords = 12;
+const maxRecords = Math.ceil(limits.sessionRetentionMs / recordIntervalMs);
 
 // KEYS: state, n, ticks, active, lock. The oldest record becomes `keep`: places without entries after it are no longer active, and positions below it are too
 // old.
@@ -23,8 +24,8 @@ return 1
 `;
 
 /**
- * Removes places from the active ones whose last entry is older than 6 minutes, and records below which number positions are too old. It acts at most once in
- * 30 s, however often it is called. Rejects while Redis is unavailable.
+ * Removes places from the active ones whose last entry is older than `limits.sessionRetentionMs`, and records below which number positions are too old. It acts
+ * at most once in 30 s, however often it is called. Rejects while Redis is unavailable.
  */
 export type ExpirePlaces = () => Promise<void>;
 

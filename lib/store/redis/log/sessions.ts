@@ -43,7 +43,7 @@ for _, other in ipairs(redis.call('SMEMBERS', set)) do
   end
 end
 table.sort(sessions, function(a, b) if a[2] ~= b[2] then return a[2] < b[2] end return a[3] < b[3] end)
-for i = 1, #sessions - ${limits.sessionsPerBot - 1} do
+for i = 1, #sessions - ${limits.gatewaySessionsPerAccount - 1} do
   redis.call('DEL', P..'ses:'..sessions[i][1])
   redis.call('SREM', set, sessions[i][1])
   removeFromNode(P, sessions[i][4], sessions[i][1])
@@ -121,7 +121,7 @@ export interface Sessions {
   open(session: { id: string; accountId: string; events: readonly string[] } & SessionOwner): Promise<void>;
   /** Takes over a session; null when this account has no such session. */
   takeOver(session: { id: string; accountId: string } & SessionOwner): Promise<StoredSession | null>;
-  /** Keeps the session for another 6 minutes, and stores what its client has received; false when this socket has lost the session. */
+  /** Keeps the session for another `limits.sessionRetentionMs`, and stores what its client has received; false when this socket has lost the session. */
   refresh(session: {
     id: string;
     accountId: string;

@@ -38,7 +38,7 @@ const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, auto
   contentMode: contentMode ?? ('default' as const),
   parentId,
   kind,
-  autoArchiveMinutes: autoArchiveMinutes ?? (1440 as const),
+  autoArchiveMinutes: autoArchiveMinutes ?? limits.threadAutoArchiveMinutesDefault,
   archived: archived ?? false,
 });
 

@@ -29,10 +29,11 @@ function targetsOf(server: Server, channel: Channel, added: string | null): Over
   }));
   const known = new Set(server.roles.map(({ id }) => id));
   const memberIds = [...new Set([...channel.overwrites.map(({ id }) => id), ...(added ? [added] : [])])].filter((id) => !known.has(id));
+  const loaded = membersOf(server.id);
   const members = memberIds.map((id) => {
-    const member = membersOf(server.id)?.get(id);
-    const isBelow = isBelowMe(server, id, member?.roles ?? []);
-    return { id, name: `${nameOf(id)} (member)`, lockedReason: isBelow ? null : 'This member’s highest role is not below yours.' };
+    const isBelow = isBelowMe(server, id, loaded?.get(id)?.roles ?? []);
+    const lockedReason = isBelow ? null : 'This member’s highest role is not below yours.';
+    return { id, name: `${nameOf(id)} (member)`, lockedReason: loaded ? lockedReason : 'The members are still loading.' };
   });
   return [...roles, ...members];
 }
