@@ -1,4 +1,5 @@
-import { getEventDefinition } from '../../lib/contract/events.ts';
+import { type EventName, getEventDefinition, type LoggedData } from '../../lib/contract/events.ts';
+import type { PublicUser } from '../../lib/contract/user.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
 
@@ -75,15 +76,33 @@ function encodeMessage(text: string, payload: Buffer): Buffer[] {
 }
 
 /** Encodes an event with a position. `payload` is JSON. */
-export const encodeEvent = (name: string, position: string, payload: Buffer): Buffer[] =>
+export const encodeEvent = (name: EventName | keyof SessionData, position: string, payload: Buffer): Buffer[] =>
   encodeMessage(`{"op":0,"t":"${name}","s":"${position}","d":`, Buffer.concat([payload, closingBrace]));
+
+/** The payloads of the dispatches about a client's own session, which are not events (docs/delivery.md#connecting). */
+export interface SessionData {
+  READY: { v: 1; user: PublicUser; sessionId: string; resumeUrl: string; applicationId?: string; servers: readonly string[] };
+  RESUMED: { replayed: number };
+}
+
+/** Encodes a dispatch about a client's own session with a position. */
+export const encodeSessionDispatch = <N extends keyof SessionData>(name: N, position: string, data: SessionData[N]): Buffer[] =>
+  encodeEvent(name, position, Buffer.from(JSON.stringify(data)));
 
 /** The payload of an entry as clients receive it. The token of an interaction is added here, because no store contains it. */
 export function renderPayload({ head, payload }: Entry, appKey: Buffer): Buffer {
   if (!getEventDefinition(head.name).hasToken) return payload;
-  const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
+  const { id } = JSON.parse(payload.toString('utf8')) as LoggedData<'INTERACTION_CREATE'>;
   return Buffer.concat([payload.subarray(0, -1), Buffer.from(`,"token":"${deriveInteractionToken(appKey, id)}"}`)]);
 }
 
-/** Encodes a frame that is not an event. */
-export const encodeControl = (frame: object): Buffer => Buffer.concat(encodeMessage('', Buffer.from(JSON.stringify(frame))));
+/** A frame of the gateway that is not a dispatch. */
+export type ControlFrame =
+  | { op: typeof op.watch; d: { offline: readonly string[] } }
+  | { op: typeof op.reconnect; d: { retryAfterMs: number } }
+  | { op: typeof op.invalid; d: { resumable: false; reason: string } }
+  | { op: typeof op.hello; d: { heartbeatIntervalMs: number } }
+  | { op: typeof op.ack; d: null };
+
+/** Encodes a frame that is not a dispatch. */
+export const encodeControl = (frame: ControlFrame): Buffer => Buffer.concat(encodeMessage('', Buffer.from(JSON.stringify(frame))));

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { botEvents, type EventName, getMembershipChange, optInEvents } from '../../lib/contract/events.ts';
+import { botEvents, type EventName, getMembershipChange, type LoggedData, optInEvents } from '../../lib/contract/events.ts';
 import { type Credential, loadCredential } from '../../lib/domain/accounts/credentials.ts';
-import { getTag, toUserSummary } from '../../lib/domain/accounts/public-profiles.ts';
+import { toPublicUser } from '../../lib/domain/accounts/public-profiles.ts';
 import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { type Position, readPosition } from '../../lib/store/redis/log/position.ts';
 import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { closeLostSession, dropSession, refuseResume, releaseSession } from './disconnect.ts';
-import { encodeEvent } from './frames.ts';
+import { encodeSessionDispatch, type SessionData } from './frames.ts';
 import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier } from './lane.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
@@ -75,10 +75,10 @@ function markAuthenticated(node: GatewayNode, session: Session, state: 'replayin
   node.metrics.sockets.inc({ kind: session.account.isBot ? 'bot' : 'person' });
 }
 
-function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Session): object {
+function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Session): SessionData['READY'] {
   return {
     v: 1,
-    user: { ...toUserSummary(account), tag: getTag(account) },
+    user: toPublicUser(account),
     sessionId: session.id,
     resumeUrl: platform.config.gatewayUrl,
     ...(account.applicationId ? { applicationId: account.applicationId } : {}),
@@ -143,8 +143,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   }
   if (!isOpen(socket)) return;
   const position = getSessionPosition(session);
-  const data = JSON.stringify(toReadyData(node, credential.account, session));
-  sendEvent(node, session, position, encodeEvent('READY', position, Buffer.from(data)));
+  sendEvent(node, session, position, encodeSessionDispatch('READY', position, toReadyData(node, credential.account, session)));
   markAuthenticated(node, session, 'replaying');
   await replay(node, session);
 }
@@ -175,7 +174,7 @@ async function readServersAtPosition(node: GatewayNode, session: Session): Promi
   const joinedServerIds = new Set(
     ownPlace.tail
       .filter(({ head }) => getMembershipChange(head.name) === 'start' && head.number > after)
-      .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as { id: string }).id),
+      .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as LoggedData<'SERVER_CREATE'>).id),
   );
   const memberships = await readMemberships(node, session);
   const pending = memberships.flatMap((membership) => membership.pending ?? []);
@@ -222,7 +221,7 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   }
   await catchUp(node, session, (replayed) => {
     const livePosition = getNodePosition(node);
-    sendEvent(node, session, livePosition, encodeEvent('RESUMED', livePosition, Buffer.from(JSON.stringify({ replayed }))));
+    sendEvent(node, session, livePosition, encodeSessionDispatch('RESUMED', livePosition, { replayed }));
     markAuthenticated(node, session, 'live');
   });
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
-import { getMembershipChange } from '../../lib/contract/events.ts';
+import { type EventData, getMembershipChange, type LoggedData } from '../../lib/contract/events.ts';
 import { loadCurrentServerView } from '../../lib/domain/servers/servers.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
@@ -63,9 +63,10 @@ function collectMissed(node: GatewayNode, session: Session): MissedEntry[] {
 
 /** Renders a SERVER_CREATE with the server's current state. False when the account is not in the server any more. */
 async function renderServerCreate(node: GatewayNode, accountId: string, entry: Entry): Promise<boolean> {
-  const { id } = JSON.parse(entry.payload.toString('utf8')) as { id: string };
+  const { id } = JSON.parse(entry.payload.toString('utf8')) as LoggedData<'SERVER_CREATE'>;
   try {
-    entry.payload = Buffer.from(JSON.stringify(await loadCurrentServerView(node.platform, id, accountId)));
+    const data: EventData<'SERVER_CREATE'> = await loadCurrentServerView(node.platform, id, accountId);
+    entry.payload = Buffer.from(JSON.stringify(data));
     return true;
   } catch (error) {
     if (error instanceof Refusal && error.code === 'not_found') return false;
@@ -91,7 +92,7 @@ async function filterVisible(node: GatewayNode, session: Session, missed: readon
 function applyMembershipEvent(node: GatewayNode, session: Session, { head, payload }: Entry): boolean {
   const membership = getMembershipChange(head.name);
   if (!membership) return false;
-  const { id } = JSON.parse(payload.toString('utf8')) as { id: string };
+  const { id } = JSON.parse(payload.toString('utf8')) as LoggedData<'SERVER_CREATE' | 'SERVER_DELETE'>;
   const existing = findServerPlace(node, session, id);
   if (membership === 'end' && existing) {
     leavePlace(node, session, existing);

@@ -1,11 +1,11 @@
-import type { EventName } from '../../lib/contract/events.ts';
+import type { EventData, EventName } from '../../lib/contract/events.ts';
 import { encodeEvent } from './frames.ts';
 import { getNodePosition, getSessionPosition } from './lane.ts';
 import type { GatewayNode, Session } from './state.ts';
 import { sendEvent } from './writer.ts';
 
 /** Sends an event that is in no log to sessions whose client has been sent READY or RESUMED. Bots receive it only if they asked for it. */
-export function sendUnloggedEvent(node: GatewayNode, sessions: Iterable<Session>, name: EventName, data: unknown): void {
+export function sendUnloggedEvent<N extends EventName>(node: GatewayNode, sessions: Iterable<Session>, name: N, data: EventData<N>): void {
   const payload = Buffer.from(JSON.stringify(data));
   const livePosition = getNodePosition(node);
   const bytes = encodeEvent(name, livePosition, payload);

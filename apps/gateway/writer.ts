@@ -1,5 +1,5 @@
 import { limits } from '../../lib/base/limits.ts';
-import { closeCode, encodeControl } from './frames.ts';
+import { type ControlFrame, closeCode, encodeControl } from './frames.ts';
 import { type GatewayNode, type GatewaySocket, monotonicMs, type Session, type Writer } from './state.ts';
 
 /** Creates a writer. It calls `onSlow` with a socket for which more than 1 MiB waits to be sent. */
@@ -29,8 +29,8 @@ export function createWriter(onSlow: (socket: GatewaySocket) => void): Writer {
 /** Whether frames can still be sent on the socket. */
 export const isOpen = (socket: GatewaySocket): boolean => socket.readyState === socket.OPEN && socket.stage !== 'closing';
 
-/** Sends a frame that is not an event, in order with the events. */
-export function sendControl(node: GatewayNode, socket: GatewaySocket, frame: object): void {
+/** Sends a frame that is not a dispatch, in order with the events. */
+export function sendControl(node: GatewayNode, socket: GatewaySocket, frame: ControlFrame): void {
   if (isOpen(socket)) node.writer.write(socket, encodeControl(frame));
 }
 

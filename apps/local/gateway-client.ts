@@ -22,9 +22,12 @@ export interface GatewayOptions {
   onState?: (line: string) => void;
 }
 
+/** The client was closed before the first READY. */
+export class ClientClosed extends Error {}
+
 /** A connection that reconnects automatically. */
 export interface GatewayClient {
-  /** Resolves at the first READY; rejects if the token or version is refused or the client is closed before. */
+  /** Resolves at the first READY; rejects if the token or version is refused, or with `ClientClosed`. */
   ready: Promise<void>;
   /** Resolves when the client has stopped: it was closed, or refused permanently. */
   done: Promise<void>;
@@ -81,7 +84,7 @@ class Client {
       this.#pauseMs = Math.min(this.#pauseMs * 2, backoffMs.most);
       await pause(waitMs);
     }
-    this.#readyPromise.reject(new Error('closed'));
+    this.#readyPromise.reject(new ClientClosed());
   }
 
   close(): void {

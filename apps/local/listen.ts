@@ -1,6 +1,6 @@
 import { readConfig } from '../../config/index.ts';
 import { apiClient } from './api-client.ts';
-import { connectGateway } from './gateway-client.ts';
+import { ClientClosed, connectGateway } from './gateway-client.ts';
 
 /*
  * `npm run listen -- <token>`: connects to the gateway as a bot or a person and prints each event as one line. Ctrl-C ends it.
@@ -29,8 +29,8 @@ try {
     onState: printStatus,
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => client.close());
-  client.ready.catch((error: Error) => {
-    if (error.message !== 'closed') process.exitCode = 1;
+  client.ready.catch((error: unknown) => {
+    if (!(error instanceof ClientClosed)) process.exitCode = 1;
   });
   await client.done;
 } catch (error) {

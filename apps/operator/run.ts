@@ -2,7 +2,7 @@ import type { Config } from '../../config/index.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
-import { isUnavailable } from '../../lib/store/mongo/database.ts';
+import { isDatabaseError, isUnavailable } from '../../lib/store/mongo/database.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { exitCodes, failure, type Result } from './result.ts';
 
@@ -26,9 +26,9 @@ async function openAndRun(config: Config, work: (platform: Platform) => Promise<
     // The log is silent, because its lines would mix with the output of the command.
     platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
   } catch (error) {
-    const { name, message } = error as Error;
+    const { message } = error as Error;
     if (error instanceof ConfigurationError) return failure(exitCodes.configuration, 'configuration', message);
-    return unavailable(name.startsWith('Mongo') ? database : redis, message);
+    return unavailable(isDatabaseError(error) ? database : redis, message);
   }
   try {
     const result = await work(platform).catch(toResult);

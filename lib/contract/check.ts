@@ -12,10 +12,9 @@ const allErrorsPartsMax = 1000;
 const listedErrorsMax = 20;
 
 const options = { strict: false, verbose: true } as const;
-const addFormats = formats as unknown as (instance: Ajv2020, names: string[]) => void;
 const firstErrorAjv = new Ajv2020({ ...options, allErrors: false });
 const allErrorsAjv = new Ajv2020({ ...options, allErrors: true });
-for (const ajv of [firstErrorAjv, allErrorsAjv]) addFormats(ajv, ['date-time']);
+for (const ajv of [firstErrorAjv, allErrorsAjv]) formats.default(ajv, ['date-time']);
 
 /** The validators of a schema. `firstError` stops at the first error, and `allErrors` finds every error. */
 interface SchemaValidators {

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id } from './shared.ts';
 
-/** The options of one kind of job. The data of a job contains only ids. */
-export interface JobDefinition {
+/** The options of one kind of job. Its data `D` contains only ids. */
+export interface JobDefinition<D = never> {
   queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
   data: TSchema;
   attempts: number;
@@ -18,10 +18,10 @@ export interface JobDefinition {
   unique: 'once' | 'id';
   /** Takes the newest waiting job first. Default: the oldest. */
   newestFirst?: true;
-  key: (data: never) => string;
+  key: (data: D) => string;
 }
 
-const defineJob = <S extends TSchema>(definition: Omit<JobDefinition, 'data' | 'key'> & { data: S; key: (data: Static<S>) => string }) =>
+const defineJob = <S extends TSchema>(definition: JobDefinition<Static<S>> & { data: S }): JobDefinition<Static<S>> & { data: S } =>
   definition;
 
 /** Every kind of job. The name is also the log field `job`. `handlers` in workers/handlers.ts has the handler of each. */
@@ -155,7 +155,7 @@ export type JobName = keyof typeof jobs;
 /** The data of a kind of job. */
 export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
 /** The name of a queue. */
-export type QueueName = (typeof jobs)[JobName]['queue'];
+export type QueueName = JobDefinition['queue'];
 
 /** How the worker of a queue runs, and what the operators' pages say about it. */
 export interface QueueDefinition {
@@ -184,8 +184,8 @@ export const queues: Record<QueueName, QueueDefinition> = {
     maxStalled: 20,
   },
   interactions: {
-    description: 'Delivers slash commands to bots over the gateway, and expires each one after 3 seconds.',
-    normal: 'No waiting jobs. Delayed jobs are the commands of the last 3 seconds.',
+    description: `Delivers slash commands to bots over the gateway, and expires each one after ${limits.answerWindowMs / 1000} seconds.`,
+    normal: `No waiting jobs. Delayed jobs are the commands of the last ${limits.answerWindowMs / 1000} seconds.`,
     whenGrowing: 'Commands reach bots late and expire unanswered. Add a worker.',
     concurrency: 32,
     lockMs: 5_000,

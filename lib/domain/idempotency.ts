@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { refuse } from '../base/errors.ts';
+import { Refusal, refuse } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { isDuplicateKey, isUnavailable } from '../store/mongo/database.ts';
+import { isDuplicateKey } from '../store/mongo/database.ts';
 import type { IdempotencyDoc } from '../store/mongo/models/interaction.ts';
 import type { Platform } from '../store/platform.ts';
 import { seal, sha256, unseal } from '../store/seal.ts';
@@ -107,7 +107,7 @@ export async function runIdempotently(
     return response;
   } catch (error) {
     // A refusal stored nothing, so the key is released. Any other error may have stored something, so the next call must use the same id.
-    if (isUnavailable(error) || !(error instanceof Error && error.name.startsWith('Refusal'))) {
+    if (!(error instanceof Refusal)) {
       platform.accessCache.set(failedCallKey(holder), {});
       await platform.db.idempotency.updateOne(ownClaim, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
     } else await platform.db.idempotency.deleteOne(ownClaim).catch(() => undefined);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import { composeId } from '../../lib/base/ids.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
@@ -114,10 +115,8 @@ describe('post-deliveries', () => {
     await hook.deliverIssues(1, 1);
     for (let n = 0; n < 7; n++) {
       await hook.freeSlots();
-      interceptNext(fixture.worker.db.messages, 'insertOne', () =>
-        Promise.reject(Object.assign(new Error('away'), { name: 'MongoNetworkError' })),
-      );
-      expect(await hook.runJob().catch((error: Error) => error.name)).to.equal('MongoNetworkError');
+      interceptNext(fixture.worker.db.messages, 'insertOne', () => Promise.reject(new mongo.MongoNetworkError('away')));
+      expect(await hook.runJob().catch((error: unknown) => error)).to.be.instanceOf(mongo.MongoNetworkError);
     }
     await hook.runAllJobs();
     expect(await hook.titles()).to.deep.equal([titleOf(1)]);

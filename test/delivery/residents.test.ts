@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
@@ -72,7 +73,7 @@ describe('relay: a worker that stays with a busy channel', () => {
     await postUntilBusy(general);
     await postAndWait(general);
     const { db, ids, messageOrder, config } = parlance.platform;
-    const died = Object.assign(new Error('the process died'), { name: 'MongoNetworkError' });
+    const died = new mongo.MongoNetworkError('the process died');
     const write = messageOrder.write([general], async ([id]) => {
       const last = await db.messages.findOne({ channelId: general });
       const outbox = [{ id: ids.next(), name: 'MESSAGE_CREATE' as const }];

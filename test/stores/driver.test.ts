@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import type { mongo } from 'mongoose';
+import { mongo } from 'mongoose';
 import { createLog } from '../../lib/base/log.ts';
 import { type Database, isUnavailable, openDatabase } from '../../lib/store/mongo/database.ts';
+import { WaitQueueTimeoutError } from '../../lib/store/mongo/driver.ts';
 import { testConfig } from '../harness/stores.ts';
 
 /** The internal state of the driver that leads to the sockets of its connections. */
@@ -45,5 +46,32 @@ describe('database driver: a connection closed by the server', function () {
     client.once('serverHeartbeatStarted', () => internals.monitor.connection.socket.destroy());
     await failed;
     await once(client, 'serverHeartbeatSucceeded');
+  });
+});
+
+describe('openDatabase', () => {
+  it('makes each write wait until the majority has it in its journal', async () => {
+    const db = await openDatabase(testConfig(), createLog('test', 'silent'));
+    await db.close();
+    for (const { writeConcern } of [db.messages, db.accounts, db.interactions])
+      expect(writeConcern).to.include({ w: 'majority', journal: true });
+  });
+});
+
+describe('database driver: no connection is free in time', function () {
+  this.timeout(30_000);
+  it('reports the database as unavailable', async () => {
+    const client = new mongo.MongoClient(testConfig().MONGODB_URL, { maxPoolSize: 1, waitQueueTimeoutMS: 1 });
+    const pingAtOnce = () => Promise.all(Array.from({ length: 200 }, () => client.db().command({ ping: 1 })));
+    const failure = await client
+      .connect()
+      .then(pingAtOnce)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
+    await client.close();
+    expect(failure).to.be.instanceOf(WaitQueueTimeoutError);
+    expect(isUnavailable(failure)).to.equal(true);
   });
 });

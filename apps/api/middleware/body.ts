@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
-import { koaBody } from 'koa-body';
+import { HttpMethodEnum, koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
-import { limits } from '../../../lib/base/limits.ts';
+import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
 import { isTooDeep } from '../../../lib/contract/check.ts';
 import { readWithPaceLimit } from './pace.ts';
 
@@ -12,10 +12,10 @@ const parseBody: Middleware = koaBody({
   text: false,
   urlencoded: false,
   multipart: false,
-  parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
   onError: (error: Error) => {
     const { status, httpCode } = error as { status?: number; httpCode?: number };
-    if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: '1 MiB' });
+    if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: `${limits.bodyBytes / bytesPerMib} MiB` });
     refuse('invalid_request', { reason: 'the body is not valid JSON' });
   },
 });

@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import { newRefusal, Refusal } from '../../../lib/base/errors.ts';
 import type { Metrics } from '../../../lib/base/metrics.ts';
+import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';
 import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import type { State } from '../state.ts';
 
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** The refusal to answer an error with (docs/behavior/requests.md#errors): a refusal itself, or 503 if the database is unavailable. null means 500. */
+/** The refusal to answer an error with (docs/behavior/requests.md#errors): a refusal itself, or 503 if the database or the blob store is unavailable. null means 500. */
 function toRefusal(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
-  if (isUnavailable(error)) return newRefusal('unavailable', undefined, { retryAfter: 1 });
+  if (isUnavailable(error) || error instanceof BlobsUnavailable) return newRefusal('unavailable', undefined, { retryAfter: 1 });
   return null;
 }
 

@@ -1,5 +1,4 @@
 import { limits } from '../../base/limits.ts';
-import type { EventData } from '../../contract/events.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -32,14 +31,14 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
   const lastEntry = entries.at(-1);
   if (!account || !lastEntry) return;
   const { servers, accounts } = await findContacts(platform, accountId);
-  const data: EventData<'USER_UPDATE'> = toPublicUser(account);
   yield {
     events: [],
-    broadcast: { id: lastEntry.id, name: 'USER_UPDATE', data, servers, accounts: [...accounts, accountId] },
-    async acknowledge() {
-      const removal = removeEntries(entries.map(({ id }) => id));
-      await platform.db.accounts.updateOne({ _id: accountId }, removal, relaxedWriteConcern);
-    },
+    broadcast: { id: lastEntry.id, name: 'USER_UPDATE', data: toPublicUser(account), servers, accounts: [...accounts, accountId] },
+    acknowledge: (appended) =>
+      platform.acknowledge(appended, null, async () => {
+        const removal = removeEntries(entries.map(({ id }) => id));
+        await platform.db.accounts.updateOne({ _id: accountId }, removal, relaxedWriteConcern);
+      }),
   };
 }
 

@@ -98,8 +98,7 @@ async function replaceOverwrite(
   const checked = channel.overwrites.filter(({ id }) => checkedIds.includes(id));
   const filterOverwrites = (cond: object): object => ({ $filter: { input: '$overwrites', as: 'one', cond } });
   const others = filterOverwrites({ $ne: ['$$one.id', { $literal: targetId }] });
-  const was = { overwrites: '$overwrites' };
-  const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE', was });
+  const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
   const lastField = `overwrites.${limits.overwritesPerChannel - 1}`;
   const capacityFilter = checked.some(({ id }) => id === targetId) ? {} : { [lastField]: { $exists: false } };
   const unchangedExpr = { $eq: [filterOverwrites({ $in: ['$$one.id', { $literal: checkedIds }] }), { $literal: checked }] };

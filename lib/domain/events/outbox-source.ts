@@ -1,21 +1,19 @@
 import { getEventDefinition } from '../../contract/events.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
+import type { OutboxEntry, OutboxEvent } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import type { Broadcast, EpochsByPartition } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
 import { appendInOrder, keepAllMarks, type PlacedEvent } from './placed-events.ts';
 
-/** A batch of pending events, in order. `acknowledge` removes them from their outbox once they are in the log. */
+/** A batch of pending events, in order. `acknowledge` removes them from their outbox by `platform.acknowledge`. */
 export interface PendingBatch {
   events: readonly PlacedEvent[];
   /** An event that is published without being stored in a log. */
   broadcast?: Broadcast;
   /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
   entryIds?: readonly string[];
-  /** The data that `acknowledge` needs about this batch. It may be called for several batches at once. */
-  acknowledgeData?: unknown;
-  acknowledge: (batches: never[]) => Promise<void>;
+  acknowledge: (appended: readonly Appended[]) => Promise<void>;
 }
 
 /** A kind of documents with pending events. */
@@ -47,21 +45,19 @@ export async function relayBatch(
   startMs: number,
   during?: EpochsByPartition,
 ): Promise<AppendedBatch | null> {
-  const { events, broadcast, acknowledgeData } = pending;
+  const { events, broadcast } = pending;
   if (performance.now() - startMs > batchLifeMs) return null;
   const appended = await appendInOrder(platform, events, during);
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
-  const acknowledged = platform
-    .acknowledge(appended, acknowledgeData as never, pending.acknowledge)
-    .then(() => keepAllMarks(platform, events));
+  const acknowledged = pending.acknowledge(appended).then(() => keepAllMarks(platform, events));
   acknowledged.catch(() => undefined); // handled where it is awaited
   return { appended, acknowledged };
 }
 
 /** The entries to send. Of several events that show the current state of the same thing (`coalesce`), only the last is sent. */
-export function selectEntriesToSend(entries: readonly OutboxEntry[]): Set<OutboxEntry> {
+export function selectEntriesToSend<E extends OutboxEvent>(entries: readonly OutboxEntry<E>[]): Set<OutboxEntry<E>> {
   const toCoalesceKey = ({ name, data }: OutboxEntry): string => `${name} ${JSON.stringify(data ?? null)}`;
   const last = new Map(entries.map((entry) => [toCoalesceKey(entry), entry]));
   return new Set(entries.filter((entry) => !getEventDefinition(entry.name).coalesce || last.get(toCoalesceKey(entry)) === entry));

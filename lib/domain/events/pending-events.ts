@@ -1,7 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { EventName } from '../../contract/events.ts';
-import { lastOutboxPath, type OutboxEntry, pushEntries, setEntry } from '../../store/mongo/models/outbox.ts';
+import { lastOutboxPath, type OutboxEvent, type PipelineEvent, pushEntries, setEntry } from '../../store/mongo/models/outbox.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** Matches a document whose outbox has room for one more event. */
@@ -16,15 +15,8 @@ export function requireOutboxRoom(pendingCount: number, max: number = limits.pen
 }
 
 /** The update that adds an event to the outbox of a document: `{ $push, $min }`. */
-export const addEvent = (platform: Platform, event: Omit<OutboxEntry, 'id'>): ReturnType<typeof pushEntries> =>
+export const addEvent = <E extends OutboxEvent>(platform: Platform, event: E): ReturnType<typeof pushEntries<E>> =>
   pushEntries([{ id: platform.ids.next(), ...event }], new Date(platform.now()));
-
-/** An event whose values may be expressions of an update pipeline. */
-interface PipelineEvent {
-  name: EventName;
-  data?: object;
-  was?: object;
-}
 
 /** `addEvent` for the `$set` of an update pipeline. An event may replace a pending one, as in `setEntry`. */
 export const addEventInPipeline = (platform: Platform, event: PipelineEvent): ReturnType<typeof setEntry> =>

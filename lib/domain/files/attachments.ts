@@ -139,8 +139,7 @@ export async function postWithFiles(
     return await finishPost(platform, message, converted).catch(() => message);
   } catch (error) {
     // While the database is unavailable, it is unknown whether the message was inserted: the sweep decides.
-    const isUnknown = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
-    if (!isUnknown) await discard();
+    if (!isUnavailable(error)) await discard();
     throw error;
   }
 }

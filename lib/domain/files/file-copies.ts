@@ -55,7 +55,7 @@ export async function copyFiles(
   if (all.length === 0) return new Map();
   await files.insertMany(all);
   // If a source was deleted before the copies were inserted, its blob may be deleted too: its copies are deleted.
-  const currentSources = new Map((await files.find(sourceFilter).toArray()).map((source) => [source._id, source as FileDoc]));
+  const currentSources = new Map((await files.find(sourceFilter).toArray()).map((source) => [source._id, source]));
   const orphanedCopies = pairs.filter(({ source }) => !currentSources.has(source._id)).flatMap(({ copies }) => copies);
   await deleteFiles(
     platform,

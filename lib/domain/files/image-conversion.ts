@@ -130,6 +130,6 @@ export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
     .toArray();
   // A file that is still on the queue keeps its position there.
   const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
-  const lost = await Promise.all((overdue as FileDoc[]).map(async (file) => ((await isLost(file)) ? [file] : [])));
+  const lost = await Promise.all(overdue.map(async (file) => ((await isLost(file)) ? [file] : [])));
   await enqueueConversions(platform, lost.flat());
 }

@@ -132,8 +132,7 @@ async function storePicture(
     await apply(url);
   } catch (error) {
     // While the database is unavailable it is not known whether the picture is shown. The sweep decides later.
-    const isUnknown = isUnavailable(error) && (error as Error).name !== 'BlobsUnavailable';
-    if (!isUnknown) await discardPicture(platform, doc);
+    if (!isUnavailable(error)) await discardPicture(platform, doc);
     throw error;
   }
   await platform.db.files.updateOne({ _id: doc._id, openAt: doc.createdAt }, { $unset: { openAt: 1 } });

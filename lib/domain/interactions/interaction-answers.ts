@@ -5,7 +5,6 @@ import { limits } from '../../base/limits.ts';
 import type { CallbackInput, FollowupInput, Message } from '../../contract/message.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { isInteractionToken } from '../../store/seal.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
@@ -78,11 +77,11 @@ async function composeAnswer(
  * Makes an ephemeral answer: the message as shown, and the outbox entry that delivers it to the person. It is never stored as a message; the interaction holds
  * it only in that entry.
  */
-async function createEphemeralAnswer(platform: EnqueuePlatform, draft: MessageDraft): Promise<{ view: Message; entry: OutboxEntry }> {
+async function createEphemeralAnswer(platform: EnqueuePlatform, draft: MessageDraft) {
   const message = toMessageDoc(draft, await platform.nextMessageId());
   const view = { ...(await toMessage(platform, message, null)), ephemeral: true };
   const data = message.serverId === null ? view : { ...view, serverId: message.serverId };
-  return { view, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE', data } };
+  return { view, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, data } };
 }
 
 /** Stores the message of a decided answer, unless it is stored already, and removes it from the interaction. Can be repeated. */

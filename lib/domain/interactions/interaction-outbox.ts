@@ -1,6 +1,6 @@
 import type { LoggedData } from '../../contract/events.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
-import { type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
+import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace } from '../../store/redis/log/keys.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
@@ -27,48 +27,44 @@ export async function toInteractionPayload(platform: Platform, interaction: Inte
   return { type: 'command', id, applicationId, channelId, serverId, user, data };
 }
 
-type InteractionEvent = 'INTERACTION_CREATE' | 'INTERACTION_UPDATE' | 'MESSAGE_CREATE';
-type RenderEvent = (platform: WorkerPlatform, interaction: InteractionDoc, entry: OutboxEntry) => Promise<PlacedEvent[]>;
-
 /** The event for the bot's newest session. A bot that is offline, or can no longer view the channel, gets nothing; the interaction then expires. */
-const renderForBot: RenderEvent = async (platform, interaction, { id }) => {
+async function createBotEvents(platform: WorkerPlatform, interaction: InteractionDoc, eventId: string): Promise<PlacedEvent[]> {
   const { botId, channelId, serverId, state } = interaction;
   if (state !== 'created') return [];
   const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
   if (serverId !== null && !(access && (await canView(access, botId, channelId)))) return [];
   const onlySession = await platform.findNewestSession(botId);
   if (onlySession === null) return [];
-  return [
-    createPlacedEvent(accountPlace(botId), id, 'INTERACTION_CREATE', await toInteractionPayload(platform, interaction), { onlySession }),
-  ];
-};
+  const data = await toInteractionPayload(platform, interaction);
+  return [createPlacedEvent(accountPlace(botId), eventId, 'INTERACTION_CREATE', data, { onlySession })];
+}
 
-/** The event for the person only: the new state, or an ephemeral answer, as stored in the entry. */
-const renderForPerson =
-  <N extends InteractionEvent>(name: N): RenderEvent =>
-  async (_platform, { userId }, { id, data }) => [createPlacedEvent(accountPlace(userId), id, name, data as LoggedData<N>)];
-
-const renderers: Record<InteractionEvent, RenderEvent> = {
-  INTERACTION_CREATE: renderForBot,
-  INTERACTION_UPDATE: renderForPerson('INTERACTION_UPDATE'),
-  MESSAGE_CREATE: renderForPerson('MESSAGE_CREATE'),
-};
+/** The events of an entry. Those other than INTERACTION_CREATE are for the person only: the new state, or an ephemeral answer. */
+const renderEntry = async (
+  platform: WorkerPlatform,
+  interaction: InteractionDoc,
+  entry: OutboxEntry<InteractionEvent>,
+): Promise<PlacedEvent[]> =>
+  entry.name === 'INTERACTION_CREATE'
+    ? createBotEvents(platform, interaction, entry.id)
+    : [createPlacedEvent(accountPlace(interaction.userId), entry.id, entry.name, entry.data)];
 
 /** The pending events of an interaction. Stores the message of a decided answer first. */
 async function createPendingBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
   const { _id, answer, outbox: entries = [] } = interaction;
   const stored = answer ? await storeMessage(platform, answer) : null;
   const events: PlacedEvent[] = [];
-  for (const entry of entries) events.push(...(await renderers[entry.name as InteractionEvent](platform, interaction, entry)));
+  for (const entry of entries) events.push(...(await renderEntry(platform, interaction, entry)));
   return {
     events,
-    async acknowledge() {
-      await platform.db.interactions.updateOne({ _id: _id }, [
-        ...removeEntries(entries.map((entry) => entry.id)),
-        ...(stored ? [{ $set: { messageId: stored._id } }] : []),
-        { $unset: 'answer' },
-      ]);
-    },
+    acknowledge: (appended) =>
+      platform.acknowledge(appended, null, async () => {
+        await platform.db.interactions.updateOne({ _id }, [
+          ...removeEntries(entries.map((entry) => entry.id)),
+          ...(stored ? [{ $set: { messageId: stored._id } }] : []),
+          { $unset: 'answer' },
+        ]);
+      }),
   };
 }
 

@@ -1,9 +1,8 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { EventData } from '../../contract/events.ts';
 import type { InteractionState } from '../../contract/interaction.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
+import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 
 /** Interactions created before this are late. It is compared with the bare field, because only then do the sweeps find these few by index. */
@@ -30,7 +29,7 @@ export interface Transition {
   window: object;
   /** A pipeline's `$set`: values from outside must be wrapped in `$literal`. */
   set: Record<string, unknown>;
-  events: readonly OutboxEntry[];
+  events: readonly OutboxEntry<InteractionEvent>[];
 }
 
 /**
@@ -52,10 +51,11 @@ export async function transition(
 }
 
 /** The event that shows the new state of an interaction to the person who used it (docs/behavior/interactions.md#state-for-the-person). */
-export function createUpdateEntry(platform: Platform, { _id: id, channelId }: InteractionDoc, state: InteractionState): OutboxEntry {
-  const data: EventData<'INTERACTION_UPDATE'> = { id, channelId, state };
-  return { id: platform.ids.next(), name: 'INTERACTION_UPDATE', data };
-}
+export const createUpdateEntry = (
+  platform: Platform,
+  { _id: id, channelId }: InteractionDoc,
+  state: InteractionState,
+): OutboxEntry<InteractionEvent> => ({ id: platform.ids.next(), name: 'INTERACTION_UPDATE', data: { id, channelId, state } });
 
 /** Reads the current interaction; 404 if it no longer exists. */
 export async function requireInteraction(platform: Platform, id: string): Promise<InteractionDoc> {

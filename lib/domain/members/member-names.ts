@@ -28,8 +28,8 @@ async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, 
     members.map(({ _id, userId, renameId }) => {
       const account = accounts.get(userId);
       const set = account ? { $set: { search: toSearchFields(account) } } : {};
-      return { updateOne: { filter: { _id: _id, renameId }, update: { ...set, $unset: { renameId: 1 } } } };
-    }) as never,
+      return { updateOne: { filter: { _id, renameId: renameId ?? { $exists: false } }, update: { ...set, $unset: { renameId: 1 } } } };
+    }),
     { ordered: false },
   );
 }

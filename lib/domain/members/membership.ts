@@ -1,9 +1,8 @@
 import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { getEventDefinition } from '../../contract/events.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
+import type { OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
@@ -11,11 +10,6 @@ import { changeServerCounts } from '../applications/app-directory.ts';
 import { addEvent, addEventToEach, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { recountDueDocuments } from '../servers/recounts.ts';
 import { writeMemberNames } from './member-names.ts';
-
-/** The data of a pending SERVER_CREATE: the number in the server's log from which the member gets events; null if it could not be read. */
-export interface JoinData {
-  from: number | null;
-}
 
 /** A new member without roles, with the pending events of the join. Its names are written later. */
 export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
@@ -27,11 +21,7 @@ export const newMember = async (platform: Platform, serverId: string, userId: st
   joinedAt: new Date(platform.now()),
   renameId: platform.ids.next(),
   outbox: [
-    {
-      id: platform.ids.next(),
-      name: 'SERVER_CREATE',
-      data: { from: await platform.readLastNumber(serverPlace(serverId)) } satisfies JoinData,
-    },
+    { id: platform.ids.next(), name: 'SERVER_CREATE', data: { from: await platform.readLastNumber(serverPlace(serverId)) } },
     { id: platform.ids.next(), name: 'MEMBER_ADD' },
   ],
   outboxAt: new Date(platform.now()),
@@ -79,22 +69,11 @@ export async function addPerson(platform: EnqueuePlatform, serverId: string, use
   return true;
 }
 
-/** The data of a pending MEMBER_REMOVE: whose membership ends, when it began (`joinedAt`), and when its removal began (`at`). */
-export interface DepartureData {
-  userId: string;
-  joinedAt: Date;
-  at: Date;
-}
-
-/** Whether an entry of a server's outbox announces the end of a membership. */
-export const isDeparture = ({ name }: OutboxEntry): boolean =>
-  getEventDefinition(name).audience === 'members' && getEventDefinition(name).lifecycle === 'end';
-
 /** The event for the end of a membership. One membership always gets the same entry, so the event is sent once, however many removals run. */
-const newDepartureEntry = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry => ({
+const newDepartureEntry = ({ serverId, userId, joinedAt }: MemberDoc, at: Date): OutboxEntry<ServerEvent> => ({
   id: `left-${serverId}-${userId}-${joinedAt.getTime()}`,
   name: 'MEMBER_REMOVE',
-  data: { userId, joinedAt, at } satisfies DepartureData,
+  data: { userId, joinedAt, at },
 });
 
 /**

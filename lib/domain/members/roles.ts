@@ -2,7 +2,7 @@ import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, computeRank } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
+import type { ServerEvent } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
@@ -36,7 +36,7 @@ async function loadRoleContext(platform: Platform, actor: Actor, serverId: strin
 interface RoleChange {
   roles: RoleDoc[];
   changes: Changes;
-  shifted?: OutboxEntry['shifted'];
+  shifted?: ServerEvent['shifted'];
 }
 
 /**
@@ -68,7 +68,7 @@ async function changeRoles(
 }
 
 /** The permissions of a role before it is changed or deleted. */
-const getPreviousRole = ({ roles }: ServerDoc, roleId: string): Pick<OutboxEntry, 'was'> => {
+const getPreviousRole = ({ roles }: ServerDoc, roleId: string): Pick<ServerEvent, 'was'> => {
   const role = roles.find(({ id }) => id === roleId);
   return role ? { was: { role: { id: roleId, permissions: role.permissions } } } : {};
 };

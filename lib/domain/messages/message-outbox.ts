@@ -1,8 +1,8 @@
-import type { EventData } from '../../contract/events.ts';
+import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import { type OutboxEntry, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
+import { type MessageEvent, type OutboxEntry, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
@@ -17,23 +17,28 @@ import { toMessages } from './message-view.ts';
 const batchDocumentsMax = 100;
 const batchEventsMax = 1_000;
 
-type MessageEvent = 'MESSAGE_CREATE' | 'MESSAGE_UPDATE' | 'MESSAGE_DELETE' | 'REACTION_ADD' | 'REACTION_REMOVE' | 'PINS_UPDATE';
-
-type RenderEvent<N extends MessageEvent> = (message: MessageDoc, entry: OutboxEntry, view: Message | undefined) => EventData<N> | null;
-
-const renderReaction: RenderEvent<'REACTION_ADD'> = ({ _id: messageId, channelId, serverId, outbox }, { data }, view) =>
-  view || isAnnounced(outbox) ? { channelId, messageId, serverId, ...(data as { userId: string; emoji: string }) } : null;
-
-/** The payload of each event of a message, with the current message; null for an event that is not sent because the message is deleted. */
-const renderers: { [N in MessageEvent]: RenderEvent<N> } = {
-  MESSAGE_CREATE: ({ serverId }, { nonce }, view) =>
-    view ? { ...view, ...(serverId ? { serverId } : {}), ...(nonce === undefined ? {} : { nonce }) } : null,
-  MESSAGE_UPDATE: ({ serverId }, _entry, view) => (view ? { ...view, serverId } : null),
-  MESSAGE_DELETE: ({ _id: id, channelId, serverId }) => ({ id, channelId, serverId }),
-  REACTION_ADD: renderReaction,
-  REACTION_REMOVE: renderReaction,
-  PINS_UPDATE: ({ channelId, serverId }) => ({ channelId, serverId }),
-};
+/** The event of an outbox entry, with the current message (`view`). None for an event that is not sent because the message is deleted. */
+function createEvent(place: string, message: MessageDoc, entry: OutboxEntry<MessageEvent>, view: Message | undefined): PlacedEvent[] {
+  const { _id: messageId, channelId, serverId, outbox } = message;
+  const create = <N extends MessageEvent['name']>(name: N, data: LoggedData<N>): PlacedEvent[] => [
+    createPlacedEvent(place, entry.id, name, data, { channelId }),
+  ];
+  switch (entry.name) {
+    case 'MESSAGE_CREATE': {
+      const nonce = entry.nonce === undefined ? {} : { nonce: entry.nonce };
+      return view ? create('MESSAGE_CREATE', { ...view, ...(serverId ? { serverId } : {}), ...nonce }) : [];
+    }
+    case 'MESSAGE_UPDATE':
+      return view ? create('MESSAGE_UPDATE', { ...view, serverId }) : [];
+    case 'MESSAGE_DELETE':
+      return create('MESSAGE_DELETE', { id: messageId, channelId, serverId });
+    case 'REACTION_ADD':
+    case 'REACTION_REMOVE':
+      return view || isAnnounced(outbox) ? create(entry.name, { channelId, messageId, serverId, ...entry.data }) : [];
+    case 'PINS_UPDATE':
+      return create('PINS_UPDATE', { channelId, serverId });
+  }
+}
 
 /**
  * The events of `messages`, in their order, for each of `places`. A message that was deleted before its MESSAGE_CREATE was relayed is never announced, and
@@ -44,11 +49,7 @@ async function createEvents(platform: WorkerPlatform, messages: readonly Message
   const viewById = new Map((await toMessages(platform, existing, null)).map((one) => [one.id, one]));
   return places.flatMap((place) =>
     messages.flatMap((message) =>
-      [...selectEntriesToSend(message.outbox ?? [])].flatMap((entry): PlacedEvent[] => {
-        const name = entry.name as MessageEvent;
-        const data = renderers[name](message, entry, viewById.get(message._id));
-        return data ? [createPlacedEvent(place, entry.id, name, data, { channelId: message.channelId })] : [];
-      }),
+      [...selectEntriesToSend(message.outbox ?? [])].flatMap((entry) => createEvent(place, message, entry, viewById.get(message._id))),
     ),
   );
 }
@@ -146,8 +147,7 @@ async function* read(
       yield {
         events: await createEvents(platform, messages, await findPlacesOfChannel(platform, first)),
         entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
-        acknowledgeData: { platform, channelId, messages } satisfies RelayedMessages,
-        acknowledge,
+        acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),
       };
     }
     if (pending.isAll && messages.length === ready.length) return runState && saveRunState(runState, pending, ready.length);

@@ -98,7 +98,7 @@ export async function toMessages(
 ): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
   const found = replies.length ? await platform.db.messages.find({ _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [];
-  const originals = new Map(found.map((original) => [original._id, original as MessageDoc]));
+  const originals = new Map(found.map((original) => [original._id, original]));
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
   const accounts = await loadAccounts(platform, [...authors, ...users], viewer ? [viewer] : [], versions);

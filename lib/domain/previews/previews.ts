@@ -143,5 +143,5 @@ export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
     .sort({ previewsAt: 1 })
     .limit(sweepMax)
     .toArray();
-  for (const message of overdue as MessageDoc[]) await reenqueuePreviews(platform, message);
+  for (const message of overdue) await reenqueuePreviews(platform, message);
 }

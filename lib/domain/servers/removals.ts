@@ -7,7 +7,6 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
 import { addEventToEach } from '../events/pending-events.ts';
 import { loadOverwrites, type ServerAccess } from '../members/access.ts';
-import { type DepartureData, isDeparture } from '../members/membership.ts';
 
 /** How long after a deletion the sweep checks whether its job is running, in milliseconds. */
 const sweepAfterMs = 2_000;
@@ -110,7 +109,7 @@ export async function deleteServerDoc(
     servers.findOneAndDelete({ _id, ownerId: ownerId as string }),
   );
   if (!deletedServer && (await servers.findOne({ _id }, { projection: { _id: 1 } }))) return 'not-owner';
-  const leftUserIds = deletedServer?.outbox?.filter(isDeparture).map(({ data }) => (data as DepartureData).userId) ?? [];
+  const leftUserIds = deletedServer?.outbox?.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? data.userId : [])) ?? [];
   await endMemberships(platform, _id, leftUserIds);
   return deletedServer ? 'deleted' : 'already-deleted';
 }

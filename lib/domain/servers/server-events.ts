@@ -1,14 +1,13 @@
 import { limits } from '../../base/limits.ts';
-import { type EventName, getEventDefinition, getMembershipChange, type LoggedData } from '../../contract/events.ts';
+import { getEventDefinition, getMembershipChange, type LoggedData } from '../../contract/events.ts';
 import type { Member } from '../../contract/server.ts';
-import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
+import type { MemberEvent, OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { selectEntriesToSend } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { toMembers } from '../members/members.ts';
-import { type DepartureData, isDeparture, type JoinData } from '../members/membership.ts';
 import { toRoles, toServerSummary } from './server-view.ts';
 
 /** How long the removal of a member may take, in milliseconds. If the membership still exists after that, the removal never happened. */
@@ -20,7 +19,7 @@ export interface RenderedEvents {
   completedIds: string[];
 }
 
-/** An event about a member. In a server with more than 1,000 members, only those whom it concerns receive it. */
+/** An event about a member. In a server with more than `limits.memberEventsToAllMembers` members, only those whom it concerns receive it. */
 const newMemberEvent = <N extends 'MEMBER_ADD' | 'MEMBER_UPDATE' | 'MEMBER_REMOVE'>(
   server: ServerDoc,
   id: string,
@@ -43,7 +42,7 @@ export const newServerDelete = (id: string, serverId: string, userId: string): P
 async function findExistingMemberships(
   { db }: Platform,
   serverId: string,
-  departures: readonly DepartureData[],
+  departures: readonly { userId: string }[],
 ): Promise<Map<string, number>> {
   if (departures.length === 0) return new Map();
   const ids = departures.map(({ userId }) => `${serverId}:${userId}`);
@@ -52,9 +51,10 @@ async function findExistingMemberships(
 }
 
 /** The role that an outbox entry is about, found by its id or its bot's. Undefined when the role is gone, or the entry is not about a role. */
-function findRole({ roles }: ServerDoc, { data }: OutboxEntry): RoleDoc | undefined {
-  const { roleId, botId } = (data ?? {}) as { roleId?: string; botId?: string };
-  return roles.find((role) => (roleId === undefined ? role.botId === botId : role.id === roleId));
+function findRole({ roles }: ServerDoc, entry: ServerEvent): RoleDoc | undefined {
+  if (entry.name === 'MEMBER_REMOVE' || entry.name === 'SERVER_UPDATE') return undefined;
+  const { data } = entry;
+  return roles.find((role) => ('roleId' in data ? role.id === data.roleId : role.botId === data.botId));
 }
 
 /**
@@ -103,64 +103,60 @@ interface RenderContext {
   joinedAtByUser: ReadonlyMap<string, number>;
 }
 
-/** Returns the events of an outbox entry; null if it has to wait. */
-type RenderServer = (context: RenderContext, entry: OutboxEntry) => PlacedEvent[] | null;
-
 /** The event of a role; none when the role is gone. A bot does not receive the ROLE_CREATE of its own role: it gets the role with the server that it joins. */
-const renderRole =
-  (name: 'ROLE_CREATE' | 'ROLE_UPDATE'): RenderServer =>
-  ({ server }, entry) => {
-    const roleDoc = findRole(server, entry);
-    const role = roleDoc && toRoles(server).find((one) => one.id === roleDoc.id);
-    if (!role) return [];
-    const exclusion = name === 'ROLE_CREATE' && roleDoc.botId !== null ? { exceptAccount: roleDoc.botId } : {};
-    return [createPlacedEvent(serverPlace(server._id), entry.id, name, { serverId: server._id, role }, exclusion)];
-  };
+function renderRole(server: ServerDoc, entry: OutboxEntry<ServerEvent>, name: 'ROLE_CREATE' | 'ROLE_UPDATE'): PlacedEvent[] {
+  const roleDoc = findRole(server, entry);
+  const role = roleDoc && toRoles(server).find((one) => one.id === roleDoc.id);
+  if (!role) return [];
+  const exclusion = name === 'ROLE_CREATE' && roleDoc.botId !== null ? { exceptAccount: roleDoc.botId } : {};
+  return [createPlacedEvent(serverPlace(server._id), entry.id, name, { serverId: server._id, role }, exclusion)];
+}
 
-const renderServer: Partial<Record<EventName, RenderServer>> = {
-  /** Waits as long as the membership may still end. If it does not end, nothing is sent. */
-  MEMBER_REMOVE({ platform, server, joinedAtByUser }, { id, data }) {
-    const { userId, joinedAt, at } = data as DepartureData;
-    const serverId = server._id;
-    if (joinedAtByUser.get(userId) === joinedAt.getTime()) return platform.now() - at.getTime() < removalMs ? null : [];
-    return [newMemberEvent(server, id, 'MEMBER_REMOVE', userId, { serverId, userId }), newServerDelete(`${id}-self`, serverId, userId)];
-  },
-  ROLE_CREATE: renderRole('ROLE_CREATE'),
-  ROLE_UPDATE: renderRole('ROLE_UPDATE'),
-  ROLE_DELETE({ server: { _id: serverId } }, { id, data }) {
-    return [createPlacedEvent(serverPlace(serverId), id, 'ROLE_DELETE', { serverId, roleId: (data as { roleId: string }).roleId })];
-  },
-  SERVER_UPDATE: ({ server }, { id }) => [createPlacedEvent(serverPlace(server._id), id, 'SERVER_UPDATE', toServerSummary(server))],
-};
+/** The events of an outbox entry; null if it has to wait: a MEMBER_REMOVE, as long as the membership may still end. If it does not end, nothing is sent. */
+function renderServerEntry({ platform, server, joinedAtByUser }: RenderContext, entry: OutboxEntry<ServerEvent>): PlacedEvent[] | null {
+  const { _id: serverId } = server;
+  const { id, name } = entry;
+  switch (name) {
+    case 'MEMBER_REMOVE': {
+      const { userId, joinedAt, at } = entry.data;
+      if (joinedAtByUser.get(userId) === joinedAt.getTime()) return platform.now() - at.getTime() < removalMs ? null : [];
+      return [newMemberEvent(server, id, name, userId, { serverId, userId }), newServerDelete(`${id}-self`, serverId, userId)];
+    }
+    case 'ROLE_CREATE':
+    case 'ROLE_UPDATE':
+      return renderRole(server, entry, name);
+    case 'ROLE_DELETE':
+      return [createPlacedEvent(serverPlace(serverId), id, name, { serverId, roleId: entry.data.roleId })];
+    case 'SERVER_UPDATE':
+      return [createPlacedEvent(serverPlace(serverId), id, name, toServerSummary(server))];
+  }
+}
 
 /** The pending events of a server's own document, in order. Read `server` before its members: these events come before theirs. */
 export async function renderServerEvents(platform: Platform, server: ServerDoc): Promise<RenderedEvents> {
   const { _id: serverId, outbox = [] } = server;
-  const departures = outbox.filter(isDeparture).map(({ data }) => data as DepartureData);
+  const departures = outbox.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? data : []));
   const context = { platform, server, joinedAtByUser: await findExistingMemberships(platform, serverId, departures) };
   const rendered: RenderedEvents = { events: [], completedIds: [] };
   const toSend = selectEntriesToSend(outbox);
   for (const entry of outbox) {
-    const events = toSend.has(entry) ? renderServer[entry.name]?.(context, entry) : [];
+    const events = toSend.has(entry) ? renderServerEntry(context, entry) : [];
     if (events === null) continue;
-    rendered.events.push(...(events ?? []));
+    rendered.events.push(...events);
     rendered.completedIds.push(entry.id);
   }
   rendered.events.push(...renderShiftedRoles(server), ...(await renderOwnerChange(platform, server)));
   return rendered;
 }
 
-type RenderMember = (server: ServerDoc, member: Member, entry: OutboxEntry) => PlacedEvent;
-
-const renderMember: Partial<Record<EventName, RenderMember>> = {
-  /** When the event is sent, the gateway node adds the server as this member sees it. */
-  SERVER_CREATE({ _id: id }, { user }, entry) {
-    const { from } = entry.data as JoinData;
-    return createPlacedEvent(accountPlace(user.id), entry.id, 'SERVER_CREATE', { id }, from === null ? {} : { serverNumber: from });
-  },
-  MEMBER_ADD: (server, member, { id }) => newMemberEvent(server, id, 'MEMBER_ADD', member.user.id, { serverId: server._id, member }),
-  MEMBER_UPDATE: (server, member, { id }) => newMemberEvent(server, id, 'MEMBER_UPDATE', member.user.id, { serverId: server._id, member }),
-};
+/** The event of an outbox entry of a member. When a SERVER_CREATE is sent, the gateway node adds the server as this member sees it. */
+function renderMemberEntry(server: ServerDoc, member: Member, entry: OutboxEntry<MemberEvent>): PlacedEvent {
+  const { _id: serverId } = server;
+  const userId = member.user.id;
+  if (entry.name !== 'SERVER_CREATE') return newMemberEvent(server, entry.id, entry.name, userId, { serverId, member });
+  const { from } = entry.data;
+  return createPlacedEvent(accountPlace(userId), entry.id, entry.name, { id: serverId }, from === null ? {} : { serverNumber: from });
+}
 
 /** The pending events of these members, each with the member's current state. None for an account that is gone. */
 export async function renderMemberEvents(platform: Platform, server: ServerDoc, members: readonly MemberDoc[]): Promise<RenderedEvents> {
@@ -168,7 +164,7 @@ export async function renderMemberEvents(platform: Platform, server: ServerDoc, 
   const events = members.flatMap(({ userId, outbox = [] }) => {
     const member = membersById.get(userId);
     if (!member) return [];
-    return [...selectEntriesToSend(outbox)].flatMap((entry) => renderMember[entry.name]?.(server, member, entry) ?? []);
+    return [...selectEntriesToSend(outbox)].flatMap((entry) => renderMemberEntry(server, member, entry));
   });
   return { events, completedIds: members.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)) };
 }

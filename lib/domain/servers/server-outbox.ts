@@ -6,7 +6,6 @@ import { serverPlace } from '../../store/redis/log/keys.ts';
 import { hasLifecycleEvent, type OutboxSource, type PendingBatch } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { loadServerAccess } from '../members/access.ts';
-import { isDeparture } from '../members/membership.ts';
 import { createViewChanges } from '../members/visibility.ts';
 import { renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
 import { toChannel } from './server-view.ts';
@@ -14,14 +13,12 @@ import { toChannel } from './server-view.ts';
 /** How many channels, and how many members, one batch takes. */
 const batchDocuments = 100;
 
-type ChannelEvent = 'CHANNEL_CREATE' | 'CHANNEL_UPDATE';
-
 /** The pending events of `channels`, each with the channel's current state. */
 const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
   channels.flatMap((channel) => {
     const { _id: channelId, serverId, outbox = [] } = channel;
     const data = toChannel(channel);
-    return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name as ChannelEvent, data, { channelId }));
+    return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name, data, { channelId }));
   });
 
 /** Documents of the server with events pending since `from`, oldest first. */
@@ -48,7 +45,7 @@ async function acknowledge(
   channels: readonly ChannelDoc[],
 ): Promise<void> {
   const hasJoins = members.some(({ outbox }) => hasLifecycleEvent(outbox));
-  const hasDepartures = server.outbox?.some((entry) => isDeparture(entry) && relayedIds.includes(entry.id)) ?? false;
+  const hasDepartures = server.outbox?.some(({ id, name }) => name === 'MEMBER_REMOVE' && relayedIds.includes(id)) ?? false;
   const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
   const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
   if (stages.length > 0) await db.servers.updateOne({ _id: server._id }, stages, relaxedWriteConcern);
@@ -80,7 +77,8 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
       events: [...sortEvents(ownEvents, memberEvents), ...viewChanges.events, ...renderChannelEvents(otherChannels)],
-      acknowledge: () => acknowledge(platform, server, ownEvents.completedIds, members, channels),
+      acknowledge: (appended) =>
+        platform.acknowledge(appended, null, () => acknowledge(platform, server, ownEvents.completedIds, members, channels)),
     };
     if (members.length < batchDocuments && channels.length < batchDocuments) return;
     membersFrom = members.at(-1)?.outboxAt ?? membersFrom;

@@ -15,7 +15,7 @@ export interface OpenBlob {
 
 /**
  * The store for the bytes of files: a folder or an S3-compatible store. Names are 1 to 64 characters of `a-z`, `0-9` and `-`; any other name is a bug of the
- * caller and throws. When the store cannot be reached or is full, a call rejects with an error named `BlobsUnavailable` (503).
+ * caller and throws. When the store cannot be reached or is full, a call rejects with `BlobsUnavailable` (503).
  */
 export interface Blobs {
   /** Returns a path for a new local file. The folder exists, the file does not. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import mongoose, { type Connection, type ConnectOptions, type mongo, type Schema } from 'mongoose';
+import mongoose, { type Connection, type ConnectOptions, mongo, type Schema } from 'mongoose';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { firstConnectMs } from '../../base/process.ts';
-import { patchConnectionClose } from './driver.ts';
+import { patchConnectionClose, WaitQueueTimeoutError } from './driver.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { cooldownSchema } from './models/cooldown.ts';
 import { deliverySchema } from './models/delivery.ts';
@@ -155,23 +155,34 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
 /** Whether `error` says that a unique index refused a duplicate. */
 export const isDuplicateKey = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 11000;
 
-/** Whether `error` says that a write conflicted with a concurrent one and wrote nothing, so that it may be retried. */
-export const isWriteConflict = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 112;
+const writeConflictCode = 112;
 
-/** Whether `error` says that the database or the blob store could not be reached or did not answer in time. */
+/** Whether `error` says that a write conflicted with a concurrent one and wrote nothing, so that it may be retried. */
+export const isWriteConflict = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === writeConflictCode;
+
+/** Whether `error` comes from the database or its driver. */
+export const isDatabaseError = (error: unknown): boolean => error instanceof mongo.MongoError || error instanceof mongoose.Error;
+
+/** The driver's errors when the server cannot be reached, does not answer in time, or cannot confirm a write. */
+const unavailableErrors = [
+  mongo.MongoNetworkError, // also of a connection pool that was cleared
+  mongo.MongoServerSelectionError,
+  mongoose.Error.MongooseServerSelectionError, // when connecting
+  WaitQueueTimeoutError,
+  mongo.MongoNotConnectedError,
+  mongo.MongoTopologyClosedError,
+  mongo.MongoExpiredSessionError,
+  mongo.MongoOperationTimeoutError,
+  mongo.MongoWriteConcernError,
+];
+
+/** The server's codes MaxTimeMSExpired, ShutdownInProgress, PrimarySteppedDown and InterruptedAtShutdown, and that of a write conflict. */
+const unavailableCodes: readonly unknown[] = [50, 91, 189, 11600, writeConflictCode];
+
+/** Whether `error` says that the database could not be reached or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
-  const { name, code } = (error ?? {}) as { name?: string; code?: unknown };
-  return (
-    /^(MongoNetwork|MongoServerSelection|MongoPoolCleared|PoolCleared|MongoWaitQueueTimeout|MongoNotConnected|MongooseServerSelection|MongoTopologyClosed|MongoWriteConcern|MongoOperationTimeout|MongoExpiredSession)/.test(
-      name ?? '',
-    ) ||
-    code === 91 ||
-    isWriteConflict(error) ||
-    code === 189 ||
-    code === 11600 ||
-    code === 50 ||
-    name === 'BlobsUnavailable' ||
-    (/^(EPIPE|ECONNRESET)$/.test(String(code)) && (error as { syscall?: unknown }).syscall === 'write') ||
-    /buffering timed out|before initial connection/.test((error as Error | null)?.message ?? '')
-  );
+  if (unavailableErrors.some((unavailableError) => error instanceof unavailableError)) return true;
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  // The driver passes on the error of a socket that was closed while a command was written.
+  return unavailableCodes.includes(code) || ((code === 'EPIPE' || code === 'ECONNRESET') && syscall === 'write');
 }

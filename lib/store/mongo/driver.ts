@@ -1,6 +1,14 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 
+// The driver is a dependency of mongoose. `mongo` of mongoose has only what the driver exports.
+const require = createRequire(createRequire(import.meta.url).resolve('mongoose'));
+
+/** The driver's error for a command for which no connection became free in time. The driver does not export it. */
+export const { WaitQueueTimeoutError } = require('mongodb/lib/cmap/errors.js') as {
+  WaitQueueTimeoutError: new (message: string, address: string) => Error;
+};
+
 /** The members of the database driver's connections that are used here. They are not part of its public interface. */
 interface DriverConnection {
   socket: Socket;
@@ -15,7 +23,6 @@ interface DriverConnection {
  * command checks the connection and fails with its error. Call it once, before the first connection.
  */
 export function patchConnectionClose(): void {
-  const require = createRequire(createRequire(import.meta.url).resolve('mongoose'));
   const { prototype } = require('mongodb/lib/cmap/connection.js').Connection as { prototype: DriverConnection };
   const { onClose } = prototype;
   prototype.onClose = function (): void {

@@ -47,10 +47,10 @@ export interface RunState {
 /** The handlers of all kinds of jobs; a missing one is a compile error. `runState` is passed by a worker that stays with the key. */
 export type Handlers<P> = { [N in JobName]: (platform: P, data: JobData<N>, runState?: RunState) => Promise<JobResult> };
 
+const definitions: { [N in JobName]: JobDefinition<JobData<N>> } = jobs;
 /** The options of a kind of jobs. */
-export const getJobDefinition = (name: JobName): JobDefinition => jobs[name];
+export const getJobDefinition = <N extends JobName>(name: N): JobDefinition<JobData<N>> => definitions[name];
 
-const keyOf = (entry: JobDefinition, data: unknown): string => (entry.key as (data: unknown) => string)(data);
 /** Each queue has its own hash tag, so that a cluster spreads the queues over its nodes. */
 const toPrefix = (config: Config, name: string): string => `{${config.REDIS_PREFIX}-queue-${name}}`;
 
@@ -85,7 +85,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
   return {
     async enqueue(name, data, priority) {
       const entry = getJobDefinition(name);
-      const key = keyOf(entry, data);
+      const key = entry.key(data);
       await queuesByName.get(entry.queue)?.add(name, data, {
         attempts: entry.attempts,
         removeOnComplete: true,
@@ -99,7 +99,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
     },
     async isQueued(name, data) {
       const entry = getJobDefinition(name);
-      return (await queuesByName.get(entry.queue)?.getJob(keyOf(entry, data))) !== undefined;
+      return (await queuesByName.get(entry.queue)?.getJob(entry.key(data))) !== undefined;
     },
     countWaiting: async (name) => (await queuesByName.get(name)?.getJobCountByTypes('wait', 'prioritized')) ?? 0,
     isQueueEmpty: async (name) => (await queuesByName.get(name)?.getJobCountByTypes('wait', 'prioritized', 'delayed')) === 0,
@@ -136,15 +136,14 @@ export function openConsumers<P>(
       .finally(() => detached.delete(detachedRun));
     detached.add(detachedRun);
   };
+  const run = <N extends JobName>(name: N, data: JobData<N>): Promise<JobResult> => handlers[name](platform, data);
   const handle = async (job: Job, token?: string): Promise<void> => {
     const validate = validators.get(job.name);
-    const handler = handlers[job.name as JobName] as ((platform: P, data: unknown) => Promise<JobResult>) | undefined;
-    if (!validate || !handler || !validate(job.data))
-      throw new UnrecoverableError(`invalid data for the job ${job.name}: ${ajv.errorsText(validate?.errors)}`);
+    if (!validate?.(job.data)) throw new UnrecoverableError(`invalid data for the job ${job.name}: ${ajv.errorsText(validate?.errors)}`);
     const startMs = performance.now();
     runningCount++;
     try {
-      const result = await handler(platform, job.data);
+      const result = await run(job.name as JobName, job.data);
       if (typeof result === 'number') {
         await job.moveToDelayed(Date.now() + result, token);
         throw new DelayedError();

@@ -9,7 +9,7 @@ import { getJobDefinition, type JobResult, type RunState, type StayWithKey } fro
 
 /** The Pub/Sub channel that wakes the worker that stays with a job's key. It is in the partition of the id at the end of the key. */
 export function getWakeChannel<N extends JobName>(keys: Keys, name: N, data: JobData<N>): string {
-  const key = getJobDefinition(name).key(data as never);
+  const key = getJobDefinition(name).key(data);
   return `${keys.partitionPrefix(keys.partitionOf(key.slice(key.lastIndexOf('-') + 1)))}wake:${name}:${key}`;
 }
 
@@ -63,7 +63,7 @@ export function createResidents(
   redis: RedisClient,
   keys: Keys,
   connect: ConnectNode,
-  run: (name: JobName, data: never, runState: RunState) => Promise<JobResult>,
+  run: <N extends JobName>(name: N, data: JobData<N>, runState: RunState) => Promise<JobResult>,
 ): Residents {
   const residents = new Map<string, Resident>();
   const recentKeys = new LRUCache<string, true>({ max: 10_000, ttl: 1_000 });
@@ -83,7 +83,7 @@ export function createResidents(
   };
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
-      const { data, payload } = JSON.parse(message.toString()) as { data: object; payload?: unknown };
+      const { data, payload } = JSON.parse(message.toString()) as { data: JobData<JobName>; payload?: unknown };
       const resident = residents.get(channel);
       // There is none if the wake was published while the worker was about to leave the key.
       if (!resident) return startResident(channel, /wake:([a-z-]+):/.exec(channel)?.[1] as JobName, data);
@@ -99,7 +99,7 @@ export function createResidents(
     },
   });
 
-  const runResident = async (channel: string, resident: Resident, name: JobName, data: object): Promise<void> => {
+  const runResident = async <N extends JobName>(channel: string, resident: Resident, name: N, data: JobData<N>): Promise<void> => {
     const { residentIdleMs = 0 } = getJobDefinition(name);
     const partition = keys.partitionOfChannel(channel);
     try {
@@ -107,7 +107,7 @@ export function createResidents(
       while (resident.isWoken) {
         resident.isWoken = false;
         const startMs = performance.now();
-        const result = await slots.add(() => run(name, data as never, resident.runState));
+        const result = await slots.add(() => run(name, data, resident.runState));
         if (typeof result === 'function') track(result());
         await sleep(Math.min(pauseAfterRun.maxMs, pauseAfterRun.factor * (performance.now() - startMs)));
         if (resident.isWoken || resident.isEnding || isClosing) continue;
@@ -124,7 +124,7 @@ export function createResidents(
       subscriber.unsubscribe(partition, channel);
     }
   };
-  const startResident = (channel: string, name: JobName, data: object): void => {
+  const startResident = <N extends JobName>(channel: string, name: N, data: JobData<N>): void => {
     const resident: Resident = { runState: createRunState(), isWoken: true, isEnding: false, endWait: () => undefined };
     residents.set(channel, resident);
     track(runResident(channel, resident, name, data));

@@ -184,8 +184,9 @@ export type Script<Reply> = (keys: readonly string[], args: readonly (string | n
  */
 export function bindScript<Reply>(redis: RedisClient, name: string, lua: string, replies: 'text' | 'bytes' = 'text'): Script<Reply> {
   redis.defineCommand(name, { lua: redis instanceof Cluster ? lua.replaceAll("'PUBLISH'", "'SPUBLISH'") : lua });
-  const commands = redis as unknown as Record<string, (count: number, ...rest: (string | number)[]) => Promise<Reply>>;
-  const call = commands[replies === 'bytes' ? `${name}Buffer` : name];
+  const call = Reflect.get(redis, replies === 'bytes' ? `${name}Buffer` : name) as
+    | ((count: number, ...rest: (string | number)[]) => Promise<Reply>)
+    | undefined;
   if (!call) throw new Error(`script ${name} is not bound`);
   return (keys, args) => call.call(redis, keys.length, ...keys, ...args);
 }

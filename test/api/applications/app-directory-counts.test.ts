@@ -1,5 +1,6 @@
 // Tests of applications: their fields and secrets, the App Directory, adding their bots to servers, and the commands of their bots.
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import type { DirectoryPage } from '../../../lib/contract/discovery.ts';
 import { recountBotServers } from '../../../lib/domain/applications/app-directory.ts';
 import { authorize, leave, makeApplication } from '../../harness/factories.ts';
@@ -50,7 +51,7 @@ describe('GET /api/discovery/apps, serverCount', () => {
     expect(await counts()).to.deep.equal([1]);
   });
 
-  const crash = (): Promise<never> => Promise.reject(Object.assign(new Error('a crash'), { name: 'MongoNetworkError' }));
+  const crash = (): Promise<never> => Promise.reject(new mongo.MongoNetworkError('a crash'));
 
   it('is corrected by the recount after a crash before an added bot was counted', async () => {
     const bot = await list('bot');

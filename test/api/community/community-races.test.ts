@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import type { CommunitySettings } from '../../../lib/contract/community.ts';
 import { sweepHiddenChannels } from '../../../lib/domain/community/community-channels.ts';
 import { grantServerTypes } from '../../../lib/domain/servers/grants.ts';
@@ -80,7 +81,7 @@ describe('Community and Discovery: concurrent requests and crashes', () => {
 
   describe('a crash of the process', () => {
     // A crash also ends the caller's connection, so these tests do not depend on the response.
-    const crash = (): Promise<never> => Promise.reject(Object.assign(new Error('a crash'), { name: 'MongoNetworkError' }));
+    const crash = (): Promise<never> => Promise.reject(new mongo.MongoNetworkError('a crash'));
     const age = () =>
       api.platform.db.channels.updateMany({ heldAt: { $exists: true } }, { $set: { heldAt: new Date(Date.now() - 31_000) } });
 

@@ -1,9 +1,9 @@
 import { Schema } from 'mongoose';
 import type { ChosenStatus } from '../../../contract/user.ts';
-import { indexOutbox, type Outbox } from './outbox.ts';
+import { type AccountEvent, indexOutbox, type Outbox } from './outbox.ts';
 
 /** An account: a person, the bot of an application, or the system account of the platform. `username` is unique among people. */
-export interface AccountDoc extends Outbox {
+export interface AccountDoc extends Outbox<AccountEvent> {
   _id: string;
   kind: 'person' | 'bot' | 'system';
   username: string;

@@ -3,7 +3,7 @@ import type { Command } from '../../../contract/command.ts';
 import type { EndpointDelivery } from '../../../contract/endpoint.ts';
 import type { InteractionState, OptionValue } from '../../../contract/interaction.ts';
 import type { MessageDraft } from './message.ts';
-import { indexOutbox, type Outbox } from './outbox.ts';
+import { type InteractionEvent, indexOutbox, type Outbox } from './outbox.ts';
 
 /**
  * The commands of an application in one scope. One document holds them all, so that a PUT replaces them atomically. `_id` is `<applicationId>:<serverId or
@@ -23,7 +23,7 @@ commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
 
 /** A use of a slash command (docs/behavior/interactions.md#states). All times are from the database's clock. */
-export interface InteractionDoc extends Outbox {
+export interface InteractionDoc extends Outbox<InteractionEvent> {
   _id: string;
   applicationId: string;
   botId: string;

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Attachment, Embed } from '../../../contract/message.ts';
 import type { Author } from '../../../contract/user.ts';
-import { indexOutbox, type Outbox } from './outbox.ts';
+import { indexOutbox, type MessageEvent, type Outbox } from './outbox.ts';
 
 /** An attachment as it is stored in its message. Its URL is made from `key` when the message is shown. */
 export interface StoredAttachment extends Omit<Attachment, 'url'> {
@@ -19,7 +19,7 @@ export interface StoredReaction {
 }
 
 /** A message. The messages of a channel are ordered by `_id`. A deleted message keeps only its ids until its event is relayed. */
-export interface MessageDoc extends Outbox {
+export interface MessageDoc extends Outbox<MessageEvent> {
   _id: string;
   channelId: string;
   /** null in DMs. */

@@ -1,36 +1,68 @@
 import type { Schema } from 'mongoose';
 import { limits } from '../../../base/limits.ts';
 import type { Overwrite } from '../../../base/permissions.ts';
-import { type EventName, getEventDefinition } from '../../../contract/events.ts';
+import { type EventData, getEventDefinition } from '../../../contract/events.ts';
 
-/** A pending event in the outbox of a document. It is appended to the log once for each `id`. */
-export interface OutboxEntry {
-  id: string;
-  name: EventName;
-  /** Echoed in MESSAGE_CREATE (docs/behavior/messages.md#nonce). */
-  nonce?: string;
-  /** The payload, if it is not stored anywhere else: for example an ephemeral answer, or a state that has changed since. */
-  data?: unknown;
-  /** The old values, for a change that may affect who can view a channel. */
-  was?: PreviousValues;
-  /** The range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest position. */
-  shifted?: { from: number; to?: number };
+// The events that a document can have in its outbox. `data` is what the relay needs for the payload and the document does not have; `was` is the old value, for
+// a change that may affect who can view a channel.
+
+/** An event of a message. `nonce` is echoed in MESSAGE_CREATE (docs/behavior/messages.md#nonce). */
+export type MessageEvent =
+  | { name: 'MESSAGE_CREATE'; nonce?: string; data?: never }
+  | { name: 'REACTION_ADD' | 'REACTION_REMOVE'; data: { userId: string; emoji: string } }
+  | { name: 'MESSAGE_UPDATE' | 'MESSAGE_DELETE' | 'PINS_UPDATE'; data?: never };
+
+/** An event of a channel, with its old overwrites. */
+export interface ChannelEvent {
+  name: 'CHANNEL_CREATE' | 'CHANNEL_UPDATE';
+  data?: never;
+  was?: { overwrites: readonly Overwrite[] };
 }
 
 /**
- * The values before a change: a role, the owner, or the overwrites of a channel. `given`: the role that a member was given (`has`)
- * or lost.
+ * An event of a server. `shifted` is the range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest
+ * position. A MEMBER_REMOVE has the start of the membership (`joinedAt`) and of its removal (`at`).
  */
-export interface PreviousValues {
-  role?: { id: string; permissions: number };
-  owner?: string;
-  overwrites?: readonly Overwrite[];
-  given?: { roleId: string; has: boolean };
+export type ServerEvent = {
+  was?: { role?: { id: string; permissions: number }; owner?: string };
+  shifted?: { from: number; to?: number };
+} & (
+  | { name: 'ROLE_CREATE' | 'ROLE_UPDATE' | 'ROLE_DELETE'; data: { roleId: string } }
+  | { name: 'ROLE_UPDATE'; data: { botId: string } }
+  | { name: 'MEMBER_REMOVE'; data: { userId: string; joinedAt: Date; at: Date } }
+  | { name: 'SERVER_UPDATE'; data?: never }
+);
+
+/**
+ * An event of a member, with the role that the member was given (`has`) or lost. A SERVER_CREATE has the number in the server's log from which the member gets
+ * events; null if it could not be read.
+ */
+export type MemberEvent = { was?: { given: { roleId: string; has: boolean } } } & (
+  | { name: 'SERVER_CREATE'; data: { from: number | null } }
+  | { name: 'MEMBER_ADD' | 'MEMBER_UPDATE'; data?: never }
+);
+
+/** An event of an account. */
+export interface AccountEvent {
+  name: 'USER_UPDATE';
+  data?: never;
 }
 
-/** The fields of a document with pending events; both are absent when there are none. */
-export interface Outbox {
-  outbox?: OutboxEntry[];
+/** An event of an interaction. The message of a MESSAGE_CREATE is an ephemeral answer, which is stored nowhere else. */
+export type InteractionEvent =
+  | { name: 'INTERACTION_CREATE'; data?: never }
+  | { name: 'INTERACTION_UPDATE'; data: EventData<'INTERACTION_UPDATE'> }
+  | { name: 'MESSAGE_CREATE'; data: EventData<'MESSAGE_CREATE'> };
+
+/** An event of any document with an outbox. */
+export type OutboxEvent = MessageEvent | ChannelEvent | ServerEvent | MemberEvent | AccountEvent | InteractionEvent;
+
+/** A pending event in the outbox of a document. It is appended to the log once for each `id`. */
+export type OutboxEntry<E extends OutboxEvent = OutboxEvent> = E & { id: string };
+
+/** The fields of a document with pending events `E`; both are absent when there are none. */
+export interface Outbox<E extends OutboxEvent = OutboxEvent> {
+  outbox?: OutboxEntry<E>[];
   outboxAt?: Date;
 }
 
@@ -41,23 +73,27 @@ export const lastOutboxPath = `outbox.${limits.pendingEvents - 1}`;
  * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `outboxAt` stays, so that the sweep also finds a
  * document that is written to all the time.
  */
-export const pushEntries = (
-  entries: OutboxEntry[],
+export const pushEntries = <E extends OutboxEvent>(
+  entries: OutboxEntry<E>[],
   now: Date,
-): { $push: { outbox: { $each: OutboxEntry[] } }; $min: { outboxAt: Date } } => ({
+): { $push: { outbox: { $each: OutboxEntry<E>[] } }; $min: { outboxAt: Date } } => ({
   $push: { outbox: { $each: entries } },
   $min: { outboxAt: now },
 });
+
+/** An event that is added by an update pipeline. Objects in `data` and `was` are expressions. */
+export type PipelineEvent =
+  | { name: 'CHANNEL_UPDATE'; data?: never; was?: { overwrites: '$overwrites' } }
+  | { name: 'REACTION_ADD' | 'REACTION_REMOVE'; data: { userId: object; emoji: object } }
+  | { name: 'ROLE_UPDATE'; data: { botId: string } }
+  | { name: 'USER_UPDATE'; data?: never };
 
 /**
  * `pushEntries` for an update pipeline: the fields of a `$set` stage that adds `entry` to the outbox. The values are expressions, so user input in them must be
  * wrapped in `$literal`. An event that shows the state at the time it is sent (`coalesce`) replaces a pending event of the same thing, unless that one has old
  * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile.
  */
-export const setEntry = (
-  entry: { id: unknown; name: EventName; data?: object; was?: object },
-  now: Date,
-): { outbox: object; outboxAt: object } => {
+export const setEntry = (entry: PipelineEvent & { id: string | object }, now: Date): { outbox: object; outboxAt: object } => {
   const pending = { $ifNull: ['$outbox', []] };
   const sameEventConditions = [
     { $eq: ['$$entry.name', entry.name] },

@@ -3,7 +3,7 @@ import type { Overwrite } from '../../../base/permissions.ts';
 import type { ChannelKind } from '../../../contract/channel.ts';
 import type { DiscoveryCategory } from '../../../contract/community.ts';
 import type { ServerType } from '../../../contract/server.ts';
-import { indexOutbox, type Outbox } from './outbox.ts';
+import { type ChannelEvent, indexOutbox, type MemberEvent, type Outbox, type ServerEvent } from './outbox.ts';
 
 /** A role, stored in its server's document. Its position is its index in `roles`. */
 export interface RoleDoc {
@@ -20,7 +20,7 @@ export interface RoleDoc {
  * A server. `roles` is ordered lowest first and begins with `@everyone`, whose id is the server's id. Its outbox has the events of the server, of its roles and
  * of members that left. Ignore the outbox in cached access data: it may be out of date.
  */
-export interface ServerDoc extends Outbox {
+export interface ServerDoc extends Outbox<ServerEvent> {
   _id: string;
   name: string;
   iconUrl: string | null;
@@ -61,7 +61,7 @@ serverSchema.index({ memberCount: -1, _id: 1 }, { name: discoveryIndex, partialF
  * A channel, category or thread of a server. `serverId` never changes. A post in a thread changes `archived`, `messageCount` and times of the thread without
  * bumping the access version, so read these from the database and never from a cache.
  */
-export interface ChannelDoc extends Outbox {
+export interface ChannelDoc extends Outbox<ChannelEvent> {
   _id: string;
   /** Slot among the server's channels, 0-499. The unique index on it enforces the limit of 500. Absent for threads. */
   slot?: number;
@@ -114,7 +114,7 @@ indexOutbox(channelSchema, { serverId: 1 });
  * The membership of an account in a server. `_id` is `<serverId>:<userId>`, which makes the pair unique. Its outbox has the events of its joining and of its
  * roles.
  */
-export interface MemberDoc extends Outbox {
+export interface MemberDoc extends Outbox<MemberEvent> {
   _id: string;
   serverId: string;
   userId: string;

@@ -14,7 +14,8 @@ export type Acknowledge = <B>(appended: readonly Appended[], batch: B, write: (b
 interface PendingBatch {
   appended: readonly Appended[];
   batch: unknown;
-  write: (batches: never[]) => Promise<void>;
+  /** It is called only with batches that came with it, so they have the type that it takes. */
+  write: (batches: unknown[]) => Promise<void>;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -33,7 +34,7 @@ export function createAcknowledge(confirm: Confirm): Acknowledge {
       return;
     }
     for (const [write, group] of groupBy(batches, (item) => item.write))
-      void write(group.map(({ batch }) => batch as never)).then(
+      void write(group.map(({ batch }) => batch)).then(
         () => group.forEach(({ resolve }) => resolve()),
         (error: unknown) => group.forEach(({ reject }) => reject(error)),
       );
@@ -47,7 +48,7 @@ export function createAcknowledge(confirm: Confirm): Acknowledge {
   };
   return (appended, batch, write) =>
     new Promise((resolve, reject) => {
-      if (pendingBatches.push({ appended, batch, write, resolve, reject }) > 1) return;
+      if (pendingBatches.push({ appended, batch, write: write as PendingBatch['write'], resolve, reject }) > 1) return;
       setTimeout(flush, Math.max(0, flushedAt + minIntervalMs - performance.now()));
     });
 }

@@ -1,6 +1,6 @@
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
-import type { EventName } from '../../../contract/events.ts';
+import type { EventData, EventName } from '../../../contract/events.ts';
 import { bindScript, type RedisClient, retryDuringFailover } from '../redis.ts';
 import { type Appended, findHighestPerEpoch } from './confirm.ts';
 import { serializeHeadStart, type Visibility } from './entry.ts';
@@ -113,8 +113,8 @@ export interface Appender {
 /** An event without a log, for the sessions of these accounts and of the members of these servers. */
 export interface Broadcast {
   id: string;
-  name: EventName;
-  data: unknown;
+  name: 'USER_UPDATE';
+  data: EventData<'USER_UPDATE'>;
   servers: readonly string[];
   accounts: readonly string[];
 }
