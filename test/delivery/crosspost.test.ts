@@ -36,9 +36,11 @@ describe('crosspost-message', () => {
   };
   /** Removes the mark, as a process that died after the copies of the first chunk and before the mark. */
   const loseMark = (id: string): Promise<unknown> => api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
+  const requestDelete = async ({ channelId, _id }: MessageDoc): Promise<void> => {
+    expect((await api.call('DELETE', `/api/channels/${channelId}/messages/${_id}`, { as: asTarget() })).status).to.equal(204);
+  };
   const deleteCopy = async (copy: MessageDoc): Promise<void> => {
-    const path = `/api/channels/${copy.channelId}/messages/${copy._id}`;
-    expect((await api.call('DELETE', path, { as: asTarget() })).status).to.equal(204);
+    await requestDelete(copy);
     await relayEvents(api.worker, 'channel', copy.channelId);
   };
 
@@ -147,6 +149,17 @@ describe('crosspost-message', () => {
       const id = await crosspost();
       await allChunks(api.worker, id);
       await deleteCopy((await copies(id))[0] as MessageDoc);
+      expect(await tombstones(id)).to.equal(0);
+    });
+
+    it('keeps the tombstone of a copy until its MESSAGE_DELETE is relayed', async () => {
+      const id = await crosspost();
+      await nextChunk(api.worker, id);
+      const copy = (await copies(id))[0] as MessageDoc;
+      await requestDelete(copy);
+      await allChunks(api.worker, id);
+      expect(await tombstones(id)).to.equal(1);
+      await relayEvents(api.worker, 'channel', copy.channelId);
       expect(await tombstones(id)).to.equal(0);
     });
 

@@ -63,14 +63,14 @@ describe('Messages: order of ids', () => {
     await redis.zrem(key, entry);
     await redis.call('zadd', key, score, entry.replace(/^\d+/, '1'));
   };
-  /** Relays a channel and returns the contents in the order in which they were appended. */
-  const relayContents = async (channel: number): Promise<string[]> => {
+  /** Relays a channel with the changes of `platform`, and returns the contents in the order in which they were appended. */
+  const relayContents = async (channel: number, platform: Partial<WorkerPlatform> = {}): Promise<string[]> => {
     const appended: string[] = [];
     const append: WorkerPlatform['append'] = (place, events) => {
       appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Shown).content));
       return first.worker.append(place, events);
     };
-    await relayEvents({ ...first.worker, append }, 'channel', seeded.channelIds[channel] as string);
+    await relayEvents({ ...first.worker, ...platform, append }, 'channel', seeded.channelIds[channel] as string);
     return appended;
   };
 
@@ -91,6 +91,18 @@ describe('Messages: order of ids', () => {
     expect(page).to.have.deep.members([before, await list(1, 1, `?after=${before.id}&limit=1`).then(([one]) => one), fast]);
     expect((await list(1, 1)).map((one) => one.content)).to.deep.equal(['before', 'slow', 'fast']);
     expect(await relayContents(1)).to.deep.equal(['slow', 'fast']);
+  });
+
+  it('the relay does not append a message that is posted after it read the horizon', async () => {
+    await post(0, 3, 'before');
+    const { messageOrder } = first.worker;
+    const horizon: typeof messageOrder.horizon = async (channelId) => {
+      const read = await messageOrder.horizon(channelId);
+      await post(0, 3, 'after');
+      return read;
+    };
+    expect(await relayContents(3, { messageOrder: { ...messageOrder, horizon } })).to.deep.equal(['before']);
+    expect(await relayContents(3)).to.deep.equal(['after']);
   });
 
   it('a process that dies before its insert delays readers and the relay until its id expires', async () => {

@@ -175,27 +175,46 @@ describe('Events: channels that become visible or hidden', function () {
     expect(received).to.deep.equal({ ...all(''), owner: '+0 -0', person: '+0 -0' });
   });
 
-  it('a session that resumes receives CHANNEL_DELETE only for channels that it can no longer view', async () => {
-    const other = await makeServer(parlance, owner);
-    const people = [owner, await makeMember(parlance, owner, other.id, view), await makeMember(parlance, owner, other.id)];
+  /** Runs `act` while a session of each account is disconnected. Returns the ids in the CHANNEL_DELETE events that each session receives when it resumes. */
+  const deletedOnResume = async (accounts: readonly { token: string }[], act: () => Promise<unknown>): Promise<unknown[][]> => {
     const port = Number(new URL(parlance.gatewayUrl).port);
     const sessions = await Promise.all(
-      people.map(async ({ token }) => {
+      accounts.map(async ({ token }) => {
         const client = new Client(port);
         const { d, s = '' } = await client.identify(token);
         await client.cut();
         return { token, id: d.sessionId, s };
       }),
     );
-    await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
-    await relayEvents(parlance.worker, 'server', other.id);
-    const lost = sessions.map(async ({ token, id, s }) => {
+    await act();
+    const deleted = sessions.map(async ({ token, id, s }) => {
       const client = new Client(port);
       await client.resume(token, id, s);
       await client.until(0, 'RESUMED');
       client.ws.terminate();
       return client.frames.flatMap(({ t, d }) => (t === 'CHANNEL_DELETE' ? [d.id] : []));
     });
-    expect(await Promise.all(lost)).to.deep.equal([[], [], [other.general]]);
+    return Promise.all(deleted);
+  };
+
+  it('a session that resumes receives CHANNEL_DELETE only for channels that it can no longer view', async () => {
+    const other = await makeServer(parlance, owner);
+    const people = [owner, await makeMember(parlance, owner, other.id, view), await makeMember(parlance, owner, other.id)];
+    const deleted = await deletedOnResume(people, async () => {
+      await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
+      await relayEvents(parlance.worker, 'server', other.id);
+    });
+    expect(deleted).to.deep.equal([[], [], [other.general]]);
+  });
+
+  it('a session that resumes receives CHANNEL_DELETE for a channel that two changes hid from it', async () => {
+    const other = await makeServer(parlance, owner);
+    const deleted = await deletedOnResume([await makeMember(parlance, owner, other.id)], async () => {
+      await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
+      await relayEvents(parlance.worker, 'server', other.id);
+      await setOverwrite(parlance, owner, other.general, other.id, 0, view);
+      await relayEvents(parlance.worker, 'server', other.id);
+    });
+    expect(new Set(deleted[0])).to.deep.equal(new Set([other.general]));
   });
 });

@@ -92,6 +92,13 @@ describe('grantServerTypes', () => {
     });
   }
 
+  it('a repeated grant removes a staff server that is still marked as listed from Discovery', async () => {
+    await api.platform.db.servers.updateOne({ _id: server.id }, { $set: { community: true, listed: true, types: ['staff'] } });
+    expect((await grantServerTypes(operator, server.id, ['staff'])).unlisted).to.equal(true);
+    expect(await stored(server.id)).to.include({ listed: false });
+    expect((await audit()).map(({ changes }) => changes)).to.deep.equal([{ listed: { from: true, to: false } }]);
+  });
+
   it('is audited as the system account; a repeated grant changes nothing and adds no entry', async () => {
     await grantServerTypes(operator, server.id, ['official', 'verified']);
     const once = await stored(server.id);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isUnavailable } from '../../lib/store/mongo/database.ts';
-import { insertNew } from '../../lib/store/mongo/insert.ts';
+import { insertMissing, insertNew } from '../../lib/store/mongo/insert.ts';
 
 /** A model whose inserts fail with these codes in turn. */
 const failingModel = (...codes: number[]) => {
@@ -29,4 +29,27 @@ describe('insertNew', () => {
     expect(isUnavailable(error)).to.equal(true);
     expect(left).to.have.length(1);
   });
+});
+
+describe('insertMissing', () => {
+  const duplicate = { code: 11000 };
+  const insertWith = (fields: object): Promise<boolean> => {
+    const error = Object.assign(new Error('the insert failed'), fields);
+    return insertMissing({ insertMany: () => Promise.reject(error) } as never, [{ _id: 'a' }, { _id: 'b' }]);
+  };
+
+  it('returns false when a unique index refuses documents', async () => {
+    expect(await insertWith({ writeErrors: [duplicate] })).to.equal(false);
+    expect(await insertWith({ writeErrors: duplicate })).to.equal(false);
+  });
+
+  for (const [what, fields] of [
+    ['the database does not answer', {}],
+    ['a document is refused for another reason', { writeErrors: [duplicate, { code: 121 }] }],
+    ['the majority does not confirm the write', { writeErrors: [duplicate], result: { getWriteConcernError: () => ({ code: 64 }) } }],
+  ] as const)
+    it(`fails when ${what}`, async () => {
+      const error = await insertWith(fields).catch((reason: unknown) => reason);
+      expect(error).to.be.an('error').with.property('message', 'the insert failed');
+    });
 });

@@ -3,6 +3,7 @@ import type { LoginCode, OwnSession, Session } from '../../../lib/contract/user.
 import { describeDevice } from '../../../lib/domain/accounts/device-name.ts';
 import { Client } from '../../gateway/client.ts';
 import { makePerson, password } from '../../harness/factories.ts';
+import { beforeNextQuery } from '../../harness/intercept.ts';
 import { startParlance } from '../../harness/parlance.ts';
 import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
 import { make, use } from '../../harness/use.ts';
@@ -117,6 +118,23 @@ describe('sessions of a person', () => {
     const opened = answers.slice(1).flatMap(({ status, body: { token } }) => (status === 200 ? [String(token)] : []));
     expect(tally(answers.slice(1))[200] ?? 0).to.equal(opened.length);
     for (const token of opened) expect(await isAlive({ ...person, as: `Bearer ${token}` })).to.equal(false);
+  });
+
+  describe('when the password is changed at the same moment', () => {
+    const change = (to: string) => ({ currentPassword: password, newPassword: to });
+    const changePassword = () => send(api, 204, person, 'PUT', '/api/users/@me/password', change(newPassword));
+
+    it('401 for a log-in that has not stored its session', async () => {
+      beforeNextQuery(api.platform.db.tokens, 'insertOne', changePassword);
+      await refused(api, [401, 'unauthorized'], null, 'POST', '/api/auth/login', { username: person.username, password });
+      expect(await list(person)).to.have.length(1);
+    });
+
+    it('400 for another change from the same password', async () => {
+      beforeNextQuery(api.platform.db.accounts, 'updateOne', changePassword);
+      await refused(api, [400, 'invalid_request'], person, 'PUT', '/api/users/@me/password', change('a third good password'));
+      await logIn(newPassword);
+    });
   });
 
   it('a wrong current password counts as a log-in attempt', async () => {

@@ -7,6 +7,7 @@ import { dumpStores } from '../../harness/dumps.ts';
 import { reply, startEndpoint } from '../../harness/endpoint.ts';
 import { makeApplication, password } from '../../harness/factories.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { interceptNext } from '../../harness/intercept.ts';
 import { startParlance } from '../../harness/parlance.ts';
 import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
 import { newBot, use, useServer } from '../../harness/use.ts';
@@ -114,5 +115,14 @@ describe('applications: secrets and tokens', () => {
     const fresh = newClient();
     await fresh.identify(token);
     await fresh.cut();
+  });
+
+  it('a token that is reset while its first request is checked is 401 from then on', async () => {
+    const application = await makeApplication(parlance, owner);
+    interceptNext(parlance.platform, 'preflight', async (real) => {
+      await send(parlance, 200, owner, 'POST', `/api/applications/${application.applicationId}/token`);
+      return real();
+    });
+    for (let n = 0; n < 2; n++) await refused(parlance, [401, 'unauthorized'], application, 'GET', '/api/auth/me');
   });
 });

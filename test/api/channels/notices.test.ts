@@ -175,6 +175,15 @@ describe('notices', () => {
       expect(await notices()).to.have.length(1);
     });
 
+    it('a notice is posted if its removal ends just before a worker deletes the notice', async () => {
+      const notice = noticeOf({ at: new Date(Date.now() - 11_000) });
+      const stored = api.platform.db.notices;
+      await stored.insertMany([notice]);
+      beforeNextQuery(api.worker.db.notices, 'deleteOne', () => stored.updateOne({ _id: notice._id }, { $set: { removed: true } }));
+      for (let n = 0; n < 2; n++) await run(notice._id);
+      expect(await notices()).to.have.length(1);
+    });
+
     it('a notice that a sweep deleted during a slow removal is stored again', async () => {
       beforeNextQuery(api.platform.db.members, 'findOneAndDelete', () => api.platform.db.notices.deleteMany({}));
       await kick();

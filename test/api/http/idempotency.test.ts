@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
 import { type Answer } from '../../harness/api.ts';
+import { beforeNextQuery, interceptNext } from '../../harness/intercept.ts';
 import { inParallel } from '../../harness/requests.ts';
 import { startSeededApi } from '../../harness/seeded-api.ts';
 import { use } from '../../harness/use.ts';
@@ -115,12 +116,42 @@ describe('Idempotency-Key', () => {
     expect(await stored(key)).to.equal(1);
   });
 
+  for (const [what, query, fields] of [
+    ['after 30 s', 'updateOne', { claimedAt: new Date(0) }],
+    ['after the key expired', 'replaceOne', { expiresAt: new Date(0) }],
+  ] as const)
+    it(`409 ${what} if another call takes the key over at the same moment`, async () => {
+      const key = freshKey();
+      const { body: first } = await post(key);
+      const message = await api.platform.db.messages.findOneAndDelete({ _id: String(first.id) });
+      const changeHolder = (change: object) => claims().updateOne({ resourceId: message?.createId ?? '' }, { $set: change });
+      await changeHolder({ answer: null, ...fields });
+      const now = Date.now();
+      beforeNextQuery(claims(), query, () =>
+        changeHolder({ holder: 'another call', claimedAt: new Date(now), expiresAt: new Date(now + 60_000) }),
+      );
+      const { status, body } = await post(key);
+      expect([status, body.code]).to.deep.equal([409, 'idempotency_conflict']);
+      expect(await stored(key)).to.equal(0);
+    });
+
   it('a repeated call returns the message that a crashed call stored', async () => {
     const key = freshKey();
     const { body: first } = await post(key);
     await changeClaim(first.id, { answer: null, claimedAt: new Date(0) });
     const { status, body } = await post(key);
     expect([status, body.id]).to.deep.equal([201, first.id]);
+    expect(await stored(key)).to.equal(1);
+  });
+
+  it('a repeated call returns the message that a call stored before it failed with 500', async () => {
+    const key = freshKey();
+    interceptNext(api.platform.db.messages, 'insertOne', async (insert) => {
+      await insert();
+      throw new Error('unexpected');
+    });
+    expect((await post(key)).status).to.equal(500);
+    expect((await post(key)).status).to.equal(201);
     expect(await stored(key)).to.equal(1);
   });
 

@@ -45,6 +45,16 @@ describe('overwrites', () => {
         expect((await read(owner, channel.id)).overwrites).to.deep.equal([{ id: low.id, allow: view | manageChannels, deny: post }]);
       });
 
+    it('403 for a PUT of a permission that the caller loses at the same moment', async () => {
+      await setOverwrite(api, owner, channel.id, moderator.id, manageChannels, 0);
+      const holding = holdNext([api.platform.db.channels], ['findOneAndUpdate']);
+      const late = refused(api, [403, 'missing_permission'], moderator, 'PUT', path(low.id), { allow: manageChannels, deny: 0 });
+      const go = await holding;
+      await setOverwrite(api, owner, channel.id, moderator.id, 0, 0);
+      go();
+      await late;
+    });
+
     it('a change has effect on the next request', async () => {
       await send(api, 201, member, 'POST', `/api/channels/${channel.id}/messages`, { content: 'x' });
       await setOverwrite(api, moderator, channel.id, server.id, 0, post);
