@@ -6,7 +6,7 @@ import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { relayEvents } from '../events/relay.ts';
+import { startRelay } from '../events/relay.ts';
 import { copyFiles, decideCopies } from '../files/file-copies.ts';
 import { loadCurrentServerAccess } from '../members/access.ts';
 import { clearTombstones } from './crosspost-tombstones.ts';
@@ -116,12 +116,19 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
 }
 
 /**
- * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. If a relay fails,
- * the queue and the sweep take it over.
+ * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. Their
+ * acknowledgements are awaited together, because they are written together. If a relay fails, the queue and the sweep take it over.
  */
 async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
-  for (const { _id: channelId } of targets)
-    await relayEvents(platform, 'channel', channelId).catch(() => platform.wake('relay-channel', { channelId }));
+  const acknowledgements: Promise<void>[] = [];
+  for (const { _id: channelId } of targets) {
+    const takeOver = (): void => platform.wake('relay-channel', { channelId });
+    await startRelay(platform, 'channel', channelId).then(
+      (waitForAcknowledgement) => acknowledgements.push(waitForAcknowledgement().catch(takeOver)),
+      takeOver,
+    );
+  }
+  await Promise.all(acknowledgements);
 }
 
 /**
