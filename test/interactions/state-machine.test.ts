@@ -13,10 +13,10 @@ import { type Outcome, type Subject, startSubject } from './state-subject.ts';
 /** The seed of the random sequences. They are the same in every run unless PROPERTY_SEED is set. */
 const seed = Number(process.env.PROPERTY_SEED ?? 5_000);
 const lanes = 4;
-/** How many sequences of steps are tried, and a tenth as many pairs of parallel steps. `PROPERTY_RUNS=10000` searches longer. */
-const runs = Number(process.env.PROPERTY_RUNS ?? 1_000);
+/** How many sequences of steps are tried, and a fifth as many pairs of parallel steps. `PROPERTY_RUNS=10000` searches longer. */
+const runs = Number(process.env.PROPERTY_RUNS ?? 500);
 const sequencesPerLane = Math.ceil(runs / lanes);
-const pairsPerLane = Math.ceil(runs / 10 / lanes);
+const pairsPerLane = Math.ceil(runs / 5 / lanes);
 
 /** The machine was so slow that real time may have decided a step. The run proves nothing and is repeated. */
 class TooSlow extends Error {}
