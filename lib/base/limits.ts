@@ -1,5 +1,7 @@
 /** The bytes of a mebibyte. */
 export const bytesPerMib = 1024 * 1024;
+/** Bytes as text, in MiB. */
+export const formatMib = (bytes: number): string => `${bytes / bytesPerMib} MiB`;
 
 const messageChars = 2000;
 

@@ -86,9 +86,9 @@ function toHook({ api, worker, as }: Pick<DeliveryFixture, 'api' | 'worker' | 'a
     async freeSlots() {
       await db.webhooks.updateOne({ _id: webhook.id }, { $set: { posts: [], deliveryPosts: [] }, $unset: { drainAt: 1 } });
     },
-    messages: async () => await db.messages.find({ channelId: webhook.channelId }).sort({ _id: 1 }).toArray(),
+    messages: () => db.messages.find({ channelId: webhook.channelId }).sort({ _id: 1 }).toArray(),
     titles: async () => (await hook.messages()).map(({ embeds }) => /[#…].*/.exec(embeds[0]?.title ?? '')?.[0] ?? 'no title'),
-    stored: async () => await db.deliveries.find({ webhookId: webhook.id }).sort({ _id: 1 }).toArray(),
+    stored: () => db.deliveries.find({ webhookId: webhook.id }).sort({ _id: 1 }).toArray(),
     outcomes: async () => (await hook.stored()).map(({ outcome }) => outcome),
     age: (ms) => db.deliveries.updateMany({ webhookId: webhook.id }, [{ $set: { at: { $subtract: ['$at', ms] } } }]),
     async log() {

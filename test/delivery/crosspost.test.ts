@@ -28,7 +28,7 @@ describe('crosspost-message', () => {
   };
   const copies = (id: string): Promise<MessageDoc[]> => copiesOf(api.platform, id);
   const channelsWithCopies = async (id: string): Promise<string[]> => (await copies(id)).map(({ channelId }) => channelId);
-  const stored = async (id: string): Promise<MessageDoc | null> => await api.platform.db.messages.findOne({ _id: id });
+  const stored = (id: string): Promise<MessageDoc | null> => api.platform.db.messages.findOne({ _id: id });
   const tombstones = (id: string): Promise<number> => api.platform.db.messages.countDocuments({ copyOf: id, deleted: true });
   const snapshot = async (): Promise<string> => {
     const { messages, follows } = api.platform.db;

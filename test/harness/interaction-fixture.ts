@@ -132,7 +132,7 @@ export async function startInteractionFixture(overrides: Record<string, string> 
       if (!found) throw new Error(`no interaction ${id}`);
       return found;
     },
-    messages: async () => await db.messages.find({ channelId }).sort({ _id: 1 }).toArray(),
+    messages: () => db.messages.find({ channelId }).sort({ _id: 1 }).toArray(),
     async age(id, ms, field = 'createdAt') {
       await db.interactions.updateOne({ _id: id }, [{ $set: { [field]: { $subtract: ['$$NOW', ms] } } }]);
     },

@@ -76,12 +76,12 @@ export async function startConversionFixture(): Promise<ConversionFixture> {
       if (posted) await post(file, now);
       return file;
     },
-    stored: async ({ _id }) => await db.files.findOne({ _id }),
+    stored: ({ _id }) => db.files.findOne({ _id }),
     async bytesOf(blob) {
       const found = await worker.blobs.open(blob);
       return found && Buffer.concat((await found.stream.toArray()) as Buffer[]);
     },
-    message: async ({ messageId }) => await db.messages.findOne({ _id: messageId }),
+    message: ({ messageId }) => db.messages.findOne({ _id: messageId }),
     blobs: async () => (await list(join(config.FILES_DIR, 'blobs'))).flatMap((path) => path.split('/')[1] ?? []).sort(),
     leftovers: async () => (await list(join(config.FILES_DIR, 'incoming'))).length,
     async expectNoChange(act) {

@@ -54,7 +54,7 @@ async function create({ api, seeded, bot, channelId, commands }: InteractionFixt
   };
   const update = [{ $replaceWith: { $mergeObjects: [{ $literal: doc }, { createdAt: '$$NOW', outboxAt: '$$NOW' }] } }];
   const options = { upsert: true, returnDocument: 'after' } as const;
-  return (await db.interactions.findOneAndUpdate({ _id: _id }, update, options)) as InteractionDoc;
+  return (await db.interactions.findOneAndUpdate({ _id }, update, options)) as InteractionDoc;
 }
 
 /** Creates an interaction to take steps with. */

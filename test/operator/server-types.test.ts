@@ -26,7 +26,7 @@ describe('grantServerTypes', () => {
   });
   after(() => Promise.all([operator.close(), other.close(), api.close()]));
 
-  const stored = async (id: string) => await api.platform.db.servers.findOne({ _id: id });
+  const stored = (id: string) => api.platform.db.servers.findOne({ _id: id });
   const audit = async () => (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log`)).items;
 
   it('replaces the types, in a fixed order and without duplicates', async () => {

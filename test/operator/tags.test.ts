@@ -23,7 +23,7 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
   });
   after(() => Promise.all([operator.close(), api.close()]));
 
-  const account = async (id: string) => await api.platform.db.accounts.findOne({ _id: id });
+  const account = (id: string) => api.platform.db.accounts.findOne({ _id: id });
   /** The tag that others see on the messages of `author`. */
   async function shownTag(author: Caller): Promise<string | undefined> {
     const messages = await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${server.general}/messages`);

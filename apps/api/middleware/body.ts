@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { isTooDeep } from '../../../lib/contract/check.ts';
 import { readWithPaceLimit } from './pace.ts';
 
@@ -15,7 +15,7 @@ const parseBody: Middleware = koaBody({
   parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
   onError: (error: Error) => {
     const { status, httpCode } = error as { status?: number; httpCode?: number };
-    if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: `${limits.bodyBytes / bytesPerMib} MiB` });
+    if (status === 413 || httpCode === 413) refuse('payload_too_large', { limit: formatMib(limits.bodyBytes) });
     refuse('invalid_request', { reason: 'the body is not valid JSON' });
   },
 });

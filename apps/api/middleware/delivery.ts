@@ -3,7 +3,7 @@ import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import type { Context } from 'koa';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { truncate } from '../../../lib/base/text.ts';
 import { parseDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
 import type { ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
@@ -32,7 +32,7 @@ const findHeader = (ctx: Context, kind: 'Event' | 'Delivery'): string =>
  * (400), invalid data (400), and a body that takes more than 30 s (408). Rejects when `paceFailed` does.
  */
 async function readBytes(ctx: Context, paceFailed: Promise<never>): Promise<Buffer> {
-  const tooLarge = newRefusal('payload_too_large', { limit: `${limits.deliveryBytes / bytesPerMib} MiB` });
+  const tooLarge = newRefusal('payload_too_large', { limit: formatMib(limits.deliveryBytes) });
   if (Number(ctx.get('Content-Length') || 0) > limits.deliveryBytes) throw tooLarge;
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Context } from 'koa';
 import { Refusal, refuse } from '../../../lib/base/errors.ts';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import { hasBody } from './body.ts';
 import { discardBody, pipeBody, receiveFile } from './upload.ts';
@@ -9,7 +9,7 @@ import { discardBody, pipeBody, receiveFile } from './upload.ts';
 /** The accepted content types of avatars and icons (docs/behavior/accounts.md#pictures). */
 export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 
-const pictureLimit = { bytes: limits.pictureBytes, text: `${limits.pictureBytes / bytesPerMib} MiB` };
+const pictureLimit = { bytes: limits.pictureBytes, text: formatMib(limits.pictureBytes) };
 
 /**
  * Writes a body that is one image to the local file `path`. The caller deletes that file, also after a failure. Refuses another type (415), more than 2 MiB

@@ -11,7 +11,7 @@ import { parse as parseContentType } from 'content-type';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { cleanFilename } from '../../../lib/base/filenames.ts';
 import { dimensionsHeadBytes, estimateMegapixels } from '../../../lib/base/image-dimensions.ts';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
 import { isTooDeep } from '../../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
@@ -43,7 +43,7 @@ interface FileLimit {
   text: string;
 }
 
-const attachmentLimit: FileLimit = { bytes: limits.fileBytes, text: `${limits.fileBytes / bytesPerMib} MiB a file` };
+const attachmentLimit: FileLimit = { bytes: limits.fileBytes, text: `${formatMib(limits.fileBytes)} a file` };
 
 /** Writes a part, or a whole body, to a new local file, and computes its size and hash. Refuses a file over `limit` as soon as the limit is passed (413). */
 export async function receiveFile(
@@ -81,7 +81,7 @@ async function readJsonPart(part: Readable): Promise<unknown> {
   let size = 0;
   for await (const chunk of part as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limits.bodyBytes) refuse('payload_too_large', { limit: `${limits.bodyBytes / bytesPerMib} MiB in payload_json` });
+    if (size > limits.bodyBytes) refuse('payload_too_large', { limit: `${formatMib(limits.bodyBytes)} in payload_json` });
     chunks.push(chunk);
   }
   let value: unknown;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { WebhookDeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/webhook-delivery.ts';
 import { acceptDelivery, listWebhookDeliveries, type ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
 import { requireWebhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
@@ -15,7 +15,7 @@ export const deliveriesRoutes: readonly Route[] = [
     summary:
       'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
     body: Type.Unknown({
-      description: `The payload as the code host sends it, up to ${limits.deliveryBytes / bytesPerMib} MiB. A form holds it in its field \`payload\`.`,
+      description: `The payload as the code host sends it, up to ${formatMib(limits.deliveryBytes)}. A form holds it in its field \`payload\`.`,
     }),
     isDelivery: true,
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),

@@ -1,4 +1,4 @@
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagesQuery } from '../../../lib/contract/shared.ts';
 import { listMessages } from '../../../lib/domain/messages/message-pages.ts';
@@ -22,7 +22,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
-    summary: `Posts a message. To attach up to ${limits.filesPerMessage} files of up to ${limits.fileBytes / bytesPerMib} MiB each, send multipart/form-data.`,
+    summary: `Posts a message. To attach up to ${limits.filesPerMessage} files of up to ${formatMib(limits.fileBytes)} each, send multipart/form-data.`,
     body: MessageInput,
     checkUpload: (platform, actor, { channelId }, keyed) => checkPostBeforeUpload(platform, actor, channelId, keyed),
     reply: { status: 201, body: Message },

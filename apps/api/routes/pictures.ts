@@ -1,4 +1,4 @@
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Picture } from '../../../lib/contract/shared.ts';
 import { requireOwnApplication } from '../../../lib/domain/applications/application-ownership.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
@@ -14,7 +14,7 @@ import {
 import { type Route, route } from '../route.ts';
 
 const getFile = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;
-const imageDescription = `One PNG, JPEG, WebP or GIF image of up to ${limits.pictureBytes / bytesPerMib} MiB as the body; it is cropped to a square WebP of ${limits.pictureSide} pixels.`;
+const imageDescription = `One PNG, JPEG, WebP or GIF image of up to ${formatMib(limits.pictureBytes)} as the body; it is cropped to a square WebP of ${limits.pictureSide} pixels.`;
 const pictureErrors = [
   'invalid_request',
   'unauthorized',

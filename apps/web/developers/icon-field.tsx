@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { bytesPerMib, limits } from '../../../lib/base/limits.ts';
+import { formatMib, limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
 import { ApiError, call, path } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
@@ -17,7 +17,7 @@ function check(file: File): void {
   const message = !types.includes(file.type)
     ? 'The icon must be a PNG, JPEG, WebP or GIF image.'
     : file.size > limits.pictureBytes
-      ? `The image is larger than ${limits.pictureBytes / bytesPerMib} MiB.`
+      ? `The image is larger than ${formatMib(limits.pictureBytes)}.`
       : undefined;
   if (message) throw new ApiError(0, { code: 'unfit_image', message });
 }
@@ -70,7 +70,7 @@ export function IconField({ application }: { application: Application }): JSX.El
           )}
         </div>
         <p class="hint">
-          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / bytesPerMib} MiB. Cropped to a square and also used as the bot’s avatar.
+          PNG, JPEG, WebP or GIF, up to {formatMib(limits.pictureBytes)}. Cropped to a square and also used as the bot’s avatar.
         </p>
         <ErrorNotice error={task.error} />
       </div>

@@ -2,6 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { foldCase, toWellFormed } from '../../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../../contract/application.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -128,9 +129,7 @@ export async function updateApplication(
   const publicFilter = inDirectory === true && patch.public !== true ? { public: true } : {};
   const after = await platform.db.applications.findOneAndUpdate({ _id, ...publicFilter }, { $set: set }, { returnDocument: 'after' });
   if (!after)
-    return (await platform.db.applications.findOne({ _id }, { projection: { _id: 1 } }))
-      ? refuse('not_public')
-      : refuse('not_found', { what: 'application' });
+    return (await exists(platform.db.applications, { _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
   if (patch.name !== undefined) await renameBot(platform, after);
   return toApplication(platform, after);
 }
@@ -188,7 +187,7 @@ export async function deleteApplication(platform: EnqueuePlatform, actor: Actor,
 export async function resetToken(platform: Platform, actor: Actor, id: string): Promise<{ token: string }> {
   const { botId } = await requireOwnApplication(platform, actor, id);
   const token = await replaceBotToken(platform, botId);
-  if (await platform.db.accounts.findOne({ _id: botId }, { projection: { _id: 1 } })) return { token };
+  if (await exists(platform.db.accounts, { _id: botId })) return { token };
   // The application was deleted meanwhile, and its tokens possibly before the new one was stored.
   await platform.db.tokens.deleteMany({ accountId: botId });
   return refuse('not_found', { what: 'application' });

@@ -3,6 +3,7 @@ import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions } from '../../base/permissions.ts';
 import type { AuthorizeInput, BotAuthorization } from '../../contract/application.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
@@ -114,7 +115,7 @@ export async function authorizeBot(
   const { server, callerPermissions } = await requireTargetServer(platform, actor, application, serverId);
   const permissions = (input.permissions ?? 0) & callerPermissions;
   const member = await newMember(platform, serverId, botId, true);
-  if (await db.bans.findOne({ _id: member._id }, { projection: { _id: 1 } })) refuse('banned');
+  if (await exists(db.bans, { _id: member._id })) refuse('banned');
   const toAuthorized = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
   const existingRole = server.roles.find((role) => role.botId === botId);
   const existingMember = await db.members.findOne({ _id: member._id });

@@ -106,7 +106,7 @@ async function writeCommands(
   commands: readonly Command[],
 ): Promise<Command[]> {
   for (;;) {
-    const found = await db.commands.findOneAndUpdate({ _id: _id }, replacementUpdate(commands), {
+    const found = await db.commands.findOneAndUpdate({ _id }, replacementUpdate(commands), {
       returnDocument: 'after',
     });
     if (found) return found.commands;

@@ -1,6 +1,7 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Channel, ChannelInput, ChannelPatch } from '../../contract/channel.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -52,10 +53,9 @@ export async function takeNextPosition(platform: Platform, serverId: string): Pr
 /** Removes a channel from its category if the category was deleted concurrently, as the deletion does with the other channels. */
 async function leaveDeletedCategory(platform: Platform, channel: ChannelDoc): Promise<ChannelDoc> {
   const { _id, parentId } = channel;
-  if (parentId === null || channel.kind === 'thread' || (await platform.db.channels.findOne({ _id: parentId }, { projection: { _id: 1 } })))
-    return channel;
+  if (parentId === null || channel.kind === 'thread' || (await exists(platform.db.channels, { _id: parentId }))) return channel;
   const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' });
-  await platform.db.channels.updateOne({ _id: _id, parentId }, [{ $set: { parentId: null, ...pendingEvent } }]);
+  await platform.db.channels.updateOne({ _id, parentId }, [{ $set: { parentId: null, ...pendingEvent } }]);
   return { ...channel, parentId: null };
 }
 
@@ -115,7 +115,7 @@ async function writeChannel(platform: Platform, { _id, serverId, kind }: Channel
   const activity = set.archived === false ? { lastActivityAt: now } : {};
   const literals = Object.fromEntries(Object.entries(set).map(([field, value]) => [field, { $literal: value }]));
   const before = await platform.db.channels.findOneAndUpdate(
-    { _id: _id, serverId },
+    { _id, serverId },
     [{ $set: { ...literals, ...activity, ...pendingEvent } }, ...(kind === 'thread' ? [archiveAtStage] : [])],
     { returnDocument: 'before' },
   );

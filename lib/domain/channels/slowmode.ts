@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { hasPermission } from '../../base/permissions.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { CooldownDoc } from '../../store/mongo/models/cooldown.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -54,11 +55,11 @@ export async function startCooldown(platform: Platform, context: ChannelContext,
   const retentionMs = limits.slowmodeMaxSecs * 1000;
   const fields = { at: '$$NOW', createId: { $literal: createId }, expiresAt: { $add: ['$$NOW', retentionMs] } };
   for (;;) {
-    if (await cooldowns.findOneAndUpdate({ _id: _id, $expr: isOverExpr }, [{ $set: fields }])) return;
+    if (await cooldowns.findOneAndUpdate({ _id, $expr: isOverExpr }, [{ $set: fields }])) return;
     const cooldown = await findLastCooldown(platform, _id, cooldownMs);
     if (cooldown) {
       // An earlier run of this create began the cooldown, or its message exists and the author has posted again since. It needs no second cooldown.
-      if (cooldown.createId === createId || (await messages.findOne({ createId }, { projection: { _id: 1 } }))) return;
+      if (cooldown.createId === createId || (await exists(messages, { createId }))) return;
       refuseIfRemaining(cooldown.remainingMs);
     } else await insertNew(cooldowns, { _id, at: new Date(0), createId: '', expiresAt: new Date(platform.now() + retentionMs) });
   }

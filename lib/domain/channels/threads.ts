@@ -2,6 +2,7 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Channel, ThreadInput } from '../../contract/channel.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
@@ -46,12 +47,11 @@ export async function createThread(
 ): Promise<Channel> {
   const parent = requireThreadParent(await requireMessageChannel(platform, actor, channelId, 'Send Messages'));
   const { channels, messages } = platform.db;
-  const findOwn = async () => await channels.findOne({ _id: newId, parentId: channelId });
+  const findOwn = () => channels.findOne({ _id: newId, parentId: channelId });
   const existing = await findOwn();
   if (existing) return toChannel(existing);
   const messageId = input.messageId ?? null;
-  const starter =
-    messageId && (await messages.findOne({ _id: messageId, channelId, deleted: { $exists: false } }, { projection: { _id: 1 } }));
+  const starter = messageId && (await exists(messages, { _id: messageId, channelId, deleted: { $exists: false } }));
   if (messageId && !starter) refuseField('/messageId', 'This message is not in this channel.');
   const { serverId } = parent;
   await requireThreadRate(platform, actor, channelId, serverId);
@@ -70,7 +70,7 @@ export async function createThread(
     outboxAt: now,
   };
   if (!(await insertNew(channels, thread))) return toChannel((await findOwn()) ?? refuse('thread_exists'));
-  if (!(await channels.findOne({ _id: channelId }, { projection: { _id: 1 } }))) {
+  if (!(await exists(channels, { _id: channelId }))) {
     // The channel was deleted at the same moment.
     await channels.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });

@@ -1,6 +1,7 @@
 import { idTimeMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
 import { appendInOrder, createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
 import { type Actor, locateChannel } from '../members/access.ts';
@@ -25,7 +26,7 @@ export async function startTyping(platform: ApiPlatform, actor: Actor, channelId
 /** Whether a call of the typing route is outdated: it is older than the indicator lasts, or the account has posted in the channel since. */
 async function isOutdated(platform: WorkerPlatform, { channelId, userId, typingId }: Typing): Promise<boolean> {
   if (platform.now() - idTimeMs(typingId) > limits.typingMs) return true;
-  return (await platform.db.messages.findOne({ channelId, _id: { $gt: typingId }, authorId: userId }, { projection: { _id: 1 } })) !== null;
+  return exists(platform.db.messages, { channelId, _id: { $gt: typingId }, authorId: userId });
 }
 
 /**

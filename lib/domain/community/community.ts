@@ -7,6 +7,7 @@ import {
   communityChannelFields,
   type DiscoveryCategory,
 } from '../../contract/community.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEvent, requireOutboxRoom } from '../events/pending-events.ts';
@@ -164,8 +165,7 @@ async function applyPlan(
   for (const channel of createdChannels) await revealChannel(platform, channel);
   for (const field of communityChannelFields) {
     const channelId = set[field];
-    if (channelId !== null && !(await channels.findOne({ _id: channelId }, { projection: { _id: 1 } })))
-      await clearChosenChannel(platform, server._id, channelId);
+    if (channelId !== null && !(await exists(channels, { _id: channelId }))) await clearChosenChannel(platform, server._id, channelId);
   }
   return true;
 }
@@ -186,8 +186,7 @@ async function enableCommunity(platform: EnqueuePlatform, actor: Actor, access: 
     const startedAt = performance.now();
     const plan = await createPlan(platform, actor, server, choices);
     if (!plan) {
-      if (await platform.db.servers.findOne(unchangedFilter(server), { projection: { _id: 1 } }))
-        refuse('too_many_channels', { limit: limits.channelsPerServer });
+      if (await exists(platform.db.servers, unchangedFilter(server))) refuse('too_many_channels', { limit: limits.channelsPerServer });
       continue;
     }
     if (!(await applyPlan(platform, server, plan, startedAt))) continue;

@@ -31,7 +31,7 @@ const createAvatarField = (platform: EnqueuePlatform, _id: string): PictureField
     const accounts = platform.db.accounts;
     const set = { avatarUrl: { $literal: to }, ...addEventInPipeline(platform, { name: 'USER_UPDATE' }) };
     const { matchedCount } = await platform.accessVersions.runChange({ accounts: [_id] }, () =>
-      accounts.updateOne({ _id: _id, avatarUrl }, [{ $set: set }]),
+      accounts.updateOne({ _id, avatarUrl }, [{ $set: set }]),
     );
     if (matchedCount === 1) platform.wake('relay-account', { accountId: _id });
     return matchedCount === 1;
@@ -55,7 +55,7 @@ const createServerIconField = (platform: EnqueuePlatform, _id: string): PictureF
     const servers = platform.db.servers;
     const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE' });
     const { matchedCount } = await platform.accessVersions.runChange({ servers: [_id] }, () =>
-      servers.updateOne({ _id: _id, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
+      servers.updateOne({ _id, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
     );
     if (matchedCount === 1) platform.wake('relay-server', { serverId: _id });
     return matchedCount === 1;

@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { InteractionState } from '../../contract/interaction.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -65,7 +66,7 @@ export async function requireInteraction(platform: Platform, id: string): Promis
 
 /** Whether the window `expression` is open for the interaction, by the database's clock. */
 export async function isWindowOpen(platform: Platform, id: string, expression: object): Promise<boolean> {
-  return (await platform.db.interactions.findOne({ _id: id, $expr: expression }, { projection: { _id: 1 } })) !== null;
+  return exists(platform.db.interactions, { _id: id, $expr: expression });
 }
 
 /** Expires an interaction that got no answer in 3 seconds. Null if it was answered or expired before, or has time left. */

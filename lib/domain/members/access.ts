@@ -91,7 +91,7 @@ function createServerAccess(platform: Platform, server: ServerDoc, version: stri
       for (const one of [...parents, ...found]) if (one.kind !== 'thread') channels.set(one._id, Promise.resolve(one));
       for (const one of threads) if (one.parentId && (await access.channel(one.parentId))) channels.set(one._id, Promise.resolve(one));
     },
-    bots: async () => await db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).toArray(),
+    bots: () => db.members.find({ serverId: server._id, bot: true }).sort({ _id: 1 }).toArray(),
   };
   return access;
 }

@@ -4,6 +4,7 @@ import { Refusal, refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import type { Invite, InviteInput, InvitePreview, Server } from '../../contract/server.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { type Inserted, insertInSlot } from '../../store/mongo/insert.ts';
 import type { InviteDoc } from '../../store/mongo/models/moderation.ts';
 import type { ServerDoc } from '../../store/mongo/models/server.ts';
@@ -213,7 +214,7 @@ async function consumeInvite(platform: Platform, use: InviteUse, add: () => Prom
   while (!(await acquireUse(platform, use, at))) {
     const invite = await platform.db.invites.findOne({ _id: code });
     if (!invite?.joining?.some((one) => one.userId === userId)) {
-      if (await platform.db.members.findOne({ _id: `${server._id}:${userId}` }, { projection: { _id: 1 } })) return;
+      if (await exists(platform.db.members, { _id: `${server._id}:${userId}` })) return;
       await requireUsableInvite(platform, code, { server }, userId);
     }
     if (platform.now() > deadline) refuse('unavailable', undefined, { retryAfter: 1 });

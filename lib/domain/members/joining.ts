@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Server } from '../../contract/server.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { loadCurrentServerView } from '../servers/servers.ts';
 import { type Actor, loadOwnMember, type ServerAccess } from './access.ts';
@@ -25,7 +26,7 @@ export async function joinServer(
 ): Promise<Server> {
   const { _id: serverId, invitesPaused } = access.server;
   if (!(await loadOwnMember(platform, actor, serverId))) {
-    if (await platform.db.bans.findOne({ _id: `${serverId}:${actor.id}` }, { projection: { _id: 1 } })) refuse('banned');
+    if (await exists(platform.db.bans, { _id: `${serverId}:${actor.id}` })) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
     if (await hasMaxServers(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
     await platform.accessVersions.runChange({ members: [[serverId, actor.id]] }, () =>

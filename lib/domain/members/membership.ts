@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
 import type { MemberDoc } from '../../store/mongo/models/server.ts';
@@ -45,7 +46,7 @@ export async function finishJoin(platform: EnqueuePlatform, member: MemberDoc, w
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, memberCountUpdate(platform, 1));
   if (member.bot) await changeServerCounts(platform, [member.userId], 1);
   await writeMemberNames(platform, member);
-  const banned = await platform.db.bans.findOne({ _id }, { projection: { _id: 1 } });
+  const banned = await exists(platform.db.bans, { _id });
   platform.wake('relay-server', { serverId });
   if (matchedCount === 1 && !banned) return;
   await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);

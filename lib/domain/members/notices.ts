@@ -2,7 +2,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { escapeMarkup } from '../../base/markup-escape.ts';
-import { isDuplicateKey } from '../../store/mongo/database.ts';
+import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
@@ -59,7 +59,7 @@ export async function removeWithNotice(platform: EnqueuePlatform, notice: Notice
   }
   failpoint(platform.config, 'after-removal');
   // A sweep may have deleted the notice while the removal ran, so it is stored again.
-  await notices.replaceOne({ _id: _id }, { ...notice, removed: true }, { upsert: true });
+  await notices.replaceOne({ _id }, { ...notice, removed: true }, { upsert: true });
   platform.wake('send-notice', { noticeId: _id });
   return true;
 }
@@ -89,17 +89,14 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
 /** Whether a removal that is not marked as done has happened: the person is not a member and, for a ban, the ban exists. */
 async function isRemoved({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
-  const [member, ban] = await Promise.all([
-    db.members.findOne({ _id }, { projection: { _id: 1 } }),
-    db.bans.findOne({ _id }, { projection: { _id: 1 } }),
-  ]);
-  return member === null && (kind === 'kick' || ban !== null);
+  const [isMember, isBanned] = await Promise.all([exists(db.members, { _id }), exists(db.bans, { _id })]);
+  return !isMember && (kind === 'kick' || isBanned);
 }
 
 /** Removes the member if their ban exists, because the process that should have done so died. False if there is no such ban. */
 async function completeBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
   const _id = `${serverId}:${userId}`;
-  if (kind !== 'ban' || !(await platform.db.bans.findOne({ _id }, { projection: { _id: 1 } }))) return false;
+  if (kind !== 'ban' || !(await exists(platform.db.bans, { _id }))) return false;
   return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'removed';
 }
 

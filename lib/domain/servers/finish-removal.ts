@@ -1,4 +1,5 @@
 import { failpoint } from '../../base/failpoint.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
@@ -118,7 +119,7 @@ async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, 
  * since then.
  */
 async function finishRole({ db }: WorkerPlatform, { _id, serverId }: RemovalInServer, { isLast }: Pass): Promise<void> {
-  if (!isLast || (await db.servers.findOne({ _id: serverId, 'roles.id': _id }, { projection: { _id: 1 } }))) return;
+  if (!isLast || (await exists(db.servers, { _id: serverId, 'roles.id': _id }))) return;
   await db.members.updateMany({ serverId, roles: _id }, { $pull: { roles: _id } });
 }
 

@@ -1,5 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { communityChannelFields } from '../../contract/community.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
@@ -108,7 +109,7 @@ export async function deleteServerDoc(
   const deletedServer = await platform.accessVersions.runChange({ servers: [_id] }, () =>
     servers.findOneAndDelete({ _id, ownerId: ownerId as string }),
   );
-  if (!deletedServer && (await servers.findOne({ _id }, { projection: { _id: 1 } }))) return 'not-owner';
+  if (!deletedServer && (await exists(servers, { _id }))) return 'not-owner';
   const leftUserIds = deletedServer?.outbox?.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? data.userId : [])) ?? [];
   await endMemberships(platform, _id, leftUserIds);
   return deletedServer ? 'deleted' : 'already-deleted';

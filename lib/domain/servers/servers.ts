@@ -3,6 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { everyoneDefault } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -129,8 +130,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
 
 /** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
 async function revertIfNewOwnerLeft(platform: Platform, serverId: string, newOwnerId: string | undefined, ownerId: string): Promise<void> {
-  if (newOwnerId === undefined || (await platform.db.members.findOne({ _id: `${serverId}:${newOwnerId}` }, { projection: { _id: 1 } })))
-    return;
+  if (newOwnerId === undefined || (await exists(platform.db.members, { _id: `${serverId}:${newOwnerId}` }))) return;
   await platform.db.servers.updateOne({ _id: serverId, ownerId: newOwnerId }, { $set: { ownerId } }); // the relay is woken only after this
   refuseField('/ownerId', 'Choose a person who is in this server.');
 }

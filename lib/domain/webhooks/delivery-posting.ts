@@ -3,7 +3,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import type { Embed } from '../../contract/message.ts';
-import { isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { exists, isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -44,11 +44,10 @@ async function lockWebhook({ db }: Platform, webhookId: string): Promise<LockedW
 
 /** Unlocks a webhook and pauses it for `pauseMs`, because nothing can be posted before. */
 async function unlockWebhook({ db }: Platform, { _id, drainAt }: LockedWebhook, pauseMs: number): Promise<void> {
-  await db.webhooks.updateOne({ _id: _id, drainAt }, [{ $set: { drainAt: { $add: ['$$NOW', pauseMs] } } }], relaxedWriteConcern);
+  await db.webhooks.updateOne({ _id, drainAt }, [{ $set: { drainAt: { $add: ['$$NOW', pauseMs] } } }], relaxedWriteConcern);
 }
 
-const webhookExists = async ({ db }: Platform, webhookId: string): Promise<boolean> =>
-  (await db.webhooks.findOne({ _id: webhookId }, { projection: { _id: 1 } })) !== null;
+const webhookExists = ({ db }: Platform, webhookId: string): Promise<boolean> => exists(db.webhooks, { _id: webhookId });
 
 /** The oldest waiting delivery of a webhook. */
 const findNextDelivery = async ({ db }: Platform, webhookId: string): Promise<DeliveryDoc | null> =>

@@ -2,6 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import { computePermissions } from '../../base/permissions.ts';
 import type { Embed, Message } from '../../contract/message.ts';
 import type { WebhookPost } from '../../contract/webhook.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
 import type { FilesPlatform, Platform } from '../../store/platform.ts';
@@ -66,7 +67,7 @@ export async function storeWebhookMessage(
   const composed = await composeMessage(platform, { createId, context, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
   const stored = await storeMessage(platform, { ...(canMention ? composed : withoutMentions(composed)), face });
-  if (await platform.db.webhooks.findOne({ _id: authorId }, { projection: { _id: 1 } })) return stored;
+  if (await exists(platform.db.webhooks, { _id: authorId })) return stored;
   await replaceWithTombstone(platform, stored);
   return refuse('not_found', { what: 'webhook' });
 }

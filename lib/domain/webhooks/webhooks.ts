@@ -3,6 +3,7 @@ import { Refusal, refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { NewWebhook, Webhook, WebhookInput, WebhookPatch } from '../../contract/webhook.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -82,7 +83,7 @@ export async function createWebhook(
   const inserted = await insertInSlot(db.webhooks, { channelId }, limits.webhooksPerChannel, newWebhook);
   if (inserted.outcome === 'full') return refuse('too_many_webhooks', { limit: limits.webhooksPerChannel });
   // If the channel was deleted at the same moment, the webhook is deleted too.
-  if (!(await db.channels.findOne({ _id: channelId }, { projection: { _id: 1 } }))) {
+  if (!(await exists(db.channels, { _id: channelId }))) {
     await db.webhooks.deleteOne({ _id: newId });
     refuse('not_found', { what: 'channel' });
   }

@@ -71,6 +71,10 @@ export type Collections = { readonly [Name in keyof Schemas]: Collection<Documen
 export const withSharedFields = <F extends object>(collection: Collections[keyof Collections]): Collection<F & { _id: string }> =>
   collection as unknown as Collection<F & { _id: string }>;
 
+/** Whether a document matches `filter`. */
+export const exists = async <T extends { _id: string }>(collection: Collection<T>, filter: Filter<NoInfer<T>>): Promise<boolean> =>
+  (await collection.findOne(filter, { projection: { _id: 1 } })) !== null;
+
 const getCollections = (connection: Connection): Collections => {
   const database = connection.getClient().db(connection.name);
   const entries = Object.entries(schemas).map(([name, schema]) => [name, database.collection(schema.get('collection') as string)]);

@@ -53,7 +53,7 @@ export function useFollows(): FollowFixture {
     target,
     path,
     follow: (channelId = target.id, as = follower, status = 201) => send(api, status, as, 'POST', path(), { channelId }),
-    stored: async () => await api.platform.db.follows.find({ sourceId: news.id }).sort({ _id: 1 }).toArray(),
+    stored: () => api.platform.db.follows.find({ sourceId: news.id }).sort({ _id: 1 }).toArray(),
     fill: async (count) => void (await api.platform.db.follows.insertMany(Array.from({ length: count }, (_, slot) => emptyFollow(slot)))),
     async audit() {
       const { items } = await send<AuditPage>(api, 200, follower, 'GET', `/api/servers/${to.id}/audit-log`);

@@ -22,7 +22,7 @@ async function addRolesAndOverwrites({ platform: { db, ids } }: Setting, seeded:
   await db.members.updateOne({ _id: `${seeded.serverId}:${bot}` }, { $set: { roles: roleIds.slice(0, 10) } });
   const overwrites = (at: number): Overwrite[] =>
     [0, 7, 13].map((step) => ({ id: roleIds[(at + step) % roles] as string, allow: permissionBits['Send Messages'], deny: 0 }));
-  for (const [at, _id] of seeded.channelIds.entries()) await db.channels.updateOne({ _id: _id }, { $set: { overwrites: overwrites(at) } });
+  for (const [at, _id] of seeded.channelIds.entries()) await db.channels.updateOne({ _id }, { $set: { overwrites: overwrites(at) } });
 }
 
 /**
