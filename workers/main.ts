@@ -15,6 +15,7 @@ await runRole(log, async () => {
   const metrics = createMetrics('worker');
   const platform = await openWorkerPlatform(config, log, metrics);
   await platform.db.createIndexes();
+  await platform.db.migrate();
   await markUnnamedMembers(platform);
   await logRedisWarnings(platform);
   const worker = startWorker(platform, metrics);

@@ -16,6 +16,7 @@ const log = createLog('api', config.LOG_LEVEL);
 await runRole(log, async () => {
   const platform = await openApiPlatform(config, log);
   await platform.db.createIndexes();
+  await platform.db.migrate();
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
   // With S3, local files are on the disk of this machine, and there may be no worker here to remove them.

@@ -4,6 +4,7 @@ import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { firstConnectMs } from '../../base/process.ts';
 import { patchConnectionClose, WaitQueueTimeoutError } from './driver.ts';
+import { migrate } from './migrations.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { cooldownSchema } from './models/cooldown.ts';
 import { deliverySchema } from './models/delivery.ts';
@@ -14,7 +15,7 @@ import { commandsSchema, idempotencySchema, interactionSchema } from './models/i
 import { logSchema } from './models/log.ts';
 import { loginCodeSchema } from './models/login-code.ts';
 import { messageSchema } from './models/message.ts';
-import { metaSchema } from './models/meta.ts';
+import { metaSchema, migrationSchema } from './models/meta.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
 import { readSchema } from './models/read.ts';
@@ -58,6 +59,7 @@ const schemas = {
   interactions: interactionSchema,
   idempotency: idempotencySchema,
   meta: metaSchema,
+  migrations: migrationSchema,
   log: logSchema,
 } as const;
 
@@ -85,6 +87,8 @@ const getCollections = (connection: Connection): Collections => {
 export interface Database extends Collections {
   /** Creates the collections and indexes that are missing. */
   createIndexes(): Promise<void>;
+  /** Runs the migrations that this database has not had yet. They need the indexes. */
+  migrate(): Promise<void>;
   /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;
@@ -142,8 +146,10 @@ async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config): 
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   const connection = await connectWithRetry(config);
   connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection error'));
+  const collections = getCollections(connection);
   return {
-    ...getCollections(connection),
+    ...collections,
+    migrate: () => migrate(collections, log),
     async createIndexes() {
       for (const [name, schema] of Object.entries(schemas)) await connection.model(name, schema as Schema).createIndexes();
     },

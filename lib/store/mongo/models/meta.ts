@@ -7,3 +7,11 @@ export interface MetaDoc {
 }
 
 export const metaSchema = new Schema<MetaDoc>({}, { collection: 'meta' });
+
+/** A migration that has run; `_id` is its name. */
+export interface MigrationDoc {
+  _id: string;
+  doneAt: Date;
+}
+
+export const migrationSchema = new Schema<MigrationDoc>({}, { collection: 'migrations' });
