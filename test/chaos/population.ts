@@ -1,7 +1,7 @@
 import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { makePerson } from '../harness/factories.ts';
-import { type SeededServer, seedServer } from '../harness/seed.ts';
+import { insertMembers, memberOf, type SeededServer, seedServer } from '../harness/seed.ts';
 
 /** The size of the population. */
 export interface Sizes {
@@ -50,7 +50,7 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
     for (const at of own) {
       const serverId = seededServers[at]?.serverId as string;
       // A bot is already a member of the server that it was made with.
-      if (!bot || at !== home) members.push({ _id: `${serverId}:${id}`, serverId, userId: id, bot, roles: [], joinedAt: new Date() });
+      if (!bot || at !== home) members.push(memberOf(serverId, id, bot));
     }
     const channelsIn = (at: number): number[] => Array.from({ length: channelsPerServer }, (_, i) => at * channelsPerServer + i);
     readers.push({ token, as: `${bot ? 'Bot' : 'Bearer'} ${token}`, channels: own.flatMap(channelsIn) });
@@ -60,6 +60,6 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
     const { id, token } = await makePerson({ platform }, `person${i}`);
     add(id, token, false, i % servers);
   }
-  if (members.length > 0) await platform.db.members.insertMany(members);
+  await insertMembers(platform, members);
   return { readers, channels };
 }

@@ -1,6 +1,7 @@
 import { foldCase } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
+import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { createSecret, seal } from '../../lib/store/seal.ts';
 import type { Bot } from './factories.ts';
@@ -84,7 +85,8 @@ export const channelOf = (_id: string, serverId: string, position: number) => ({
   createdAt: new Date(),
 });
 
-const memberOf = (serverId: string, userId: string, bot: boolean) => ({
+/** A member's document. */
+export const memberOf = (serverId: string, userId: string, bot: boolean): MemberDoc => ({
   _id: `${serverId}:${userId}`,
   serverId,
   userId,
@@ -92,6 +94,9 @@ const memberOf = (serverId: string, userId: string, bot: boolean) => ({
   roles: [],
   joinedAt: new Date(),
 });
+
+/** Stores members. Whatever makes members by direct writes uses this function. */
+export const insertMembers = ({ db }: Platform, members: readonly MemberDoc[]): Promise<boolean> => insertMissing(db.members, members);
 
 /** Makes a world with this many bots, people and channels. Everyone may view and post in every channel. */
 export async function seedServer(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<SeededServer> {
@@ -132,7 +137,7 @@ export async function seedServer(platform: Platform, counts: { bots: number; cha
     db.channels,
     channelIds.map((_id, position) => channelOf(_id, serverId, position)),
   );
-  await insertMissing(db.members, [
+  await insertMembers(platform, [
     memberOf(serverId, ownerId, false),
     ...bots.map((bot) => memberOf(serverId, bot.id, true)),
     ...people.map((person) => memberOf(serverId, person.id, false)),
@@ -148,7 +153,8 @@ export async function seedServer(platform: Platform, counts: { bots: number; cha
 }
 
 /** Adds `count` people to a server by direct writes; returns their ids in order. Person `n` has the username `<name><n>` and the display name `<Name> <n>`. */
-export async function fillServer({ db, ids }: Platform, serverId: string, count: number, name = 'person'): Promise<string[]> {
+export async function fillServer(platform: Platform, serverId: string, count: number, name = 'person'): Promise<string[]> {
+  const { db, ids } = platform;
   const userIds = Array.from({ length: count }, () => ids.next());
   const createdAt = new Date();
   const none = { avatarUrl: null, tag: null, passwordHash: null, applicationId: null, customStatus: null };
@@ -162,15 +168,10 @@ export async function fillServer({ db, ids }: Platform, serverId: string, count:
       db.accounts,
       part.map(({ userId, ...names }) => ({ _id: userId, kind: 'person', ...names, ...none, status: 'online', createdAt })),
     );
-    await insertMissing(
-      db.members,
+    await insertMembers(
+      platform,
       part.map(({ userId, username, displayName }) => ({
-        _id: `${serverId}:${userId}`,
-        serverId,
-        userId,
-        bot: false,
-        roles: [],
-        joinedAt: createdAt,
+        ...memberOf(serverId, userId, false),
         search: { username, displayName: foldCase(displayName) },
       })),
     );
@@ -187,11 +188,11 @@ export async function fillRoles({ db }: Platform, serverId: string, count: numbe
 }
 
 /** Makes a person a member of `count` servers that do not exist, in the first free slots of their list of servers. */
-export async function fillMemberships({ db }: Platform, userId: string, count: number): Promise<void> {
-  const taken = (await db.members.find({ userId }).toArray()).map(({ slot }) => slot);
+export async function fillMemberships(platform: Platform, userId: string, count: number): Promise<void> {
+  const taken = (await platform.db.members.find({ userId }).toArray()).map(({ slot }) => slot);
   const free = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => !taken.includes(slot));
-  await insertMissing(
-    db.members,
+  await insertMembers(
+    platform,
     free.slice(0, count).map((slot) => ({ ...memberOf(String(10n ** 18n + BigInt(slot)), userId, false), slot })),
   );
 }
@@ -226,9 +227,10 @@ export async function makePeople(platform: Platform, count: number): Promise<{ i
 
 /** Makes one server with one channel for each list of `members`, by direct writes. */
 export async function makeServers(
-  { db, ids }: Platform,
+  platform: Platform,
   members: readonly (readonly { id: string; bot: boolean }[])[],
 ): Promise<{ serverId: string; channelId: string }[]> {
+  const { db, ids } = platform;
   const servers = members.map(() => ({ serverId: ids.next(), channelId: ids.next() }));
   await insertMissing(
     db.servers,
@@ -238,8 +240,8 @@ export async function makeServers(
     db.channels,
     servers.map(({ serverId, channelId }) => channelOf(channelId, serverId, 0)),
   );
-  await insertMissing(
-    db.members,
+  await insertMembers(
+    platform,
     servers.flatMap(({ serverId }, at) => (members[at] ?? []).map(({ id, bot }) => memberOf(serverId, id, bot))),
   );
   return servers;

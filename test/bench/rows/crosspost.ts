@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { type BotClient, connectBot } from '../../harness/bot-client.ts';
 import { makeFollowing } from '../../harness/crosspost.ts';
 import { plainMessage } from '../../harness/plain-message.ts';
-import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { insertMembers, memberOf, type SeededServer, seedServer } from '../../harness/seed.ts';
 import { aboveRow, multipleRow, percentile, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
@@ -23,15 +23,12 @@ async function waitUntil(done: () => boolean, mostMs: number): Promise<void> {
 /** Spreads the following channels over copies of the server that they are in; the bot is a member of all of them. */
 async function spreadOverServers({ platform }: Setting, to: SeededServer): Promise<void> {
   const { db, ids } = platform;
-  const [server, member] = await Promise.all([
-    db.servers.findOne({ _id: to.serverId }),
-    db.members.findOne({ _id: `${to.serverId}:${to.bots[0]?.id}` }),
-  ]);
+  const server = await db.servers.findOne({ _id: to.serverId });
   for (let n = 1; n < servers; n++) {
     const serverId = ids.next();
     const mine = to.channelIds.filter((_, at) => at % servers === n);
     await db.servers.insertOne({ ...server, _id: serverId } as never);
-    await db.members.insertOne({ ...member, _id: `${serverId}:${member?.userId}`, serverId } as never);
+    await insertMembers(platform, [memberOf(serverId, to.bots[0]?.id as string, true)]);
     for (const _id of mine) {
       await db.channels.updateOne({ _id }, { $set: { serverId } });
       await db.follows.updateOne({ targetId: _id }, { $set: { serverId } });

@@ -1,6 +1,5 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import { newToken } from '../../../lib/domain/accounts/credentials.ts';
-import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { insertMembers, makePeople, memberOf, type SeededServer, seedServer } from '../../harness/seed.ts';
 import { aboveRow, figure, type Row } from '../report.ts';
 import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
@@ -10,29 +9,11 @@ const changes = 10;
 const now = (): number => performance.timeOrigin + performance.now();
 
 /** Adds 250 people to the server by direct writes. Returns their session tokens. */
-async function addPeople({ platform: { db, ids } }: Setting, { serverId }: SeededServer): Promise<string[]> {
-  const createdAt = new Date();
-  const made = Array.from({ length: people }, () => ({ id: ids.next(), tokenId: ids.next() })).map((one) => ({
-    ...one,
-    ...newToken(one.tokenId),
-  }));
-  const fields = {
-    displayName: 'person',
-    avatarUrl: null,
-    tag: null,
-    passwordHash: null,
-    applicationId: null,
-    status: 'online',
-    customStatus: null,
-  };
-  await db.accounts.insertMany(
-    made.map(({ id }) => ({ _id: id, kind: 'person', username: `person_${id}`, ...fields, createdAt })) as never,
-  );
-  await db.tokens.insertMany(
-    made.map(({ id, tokenId, hash }) => ({ _id: tokenId, accountId: id, kind: 'session', hash, createdAt, expiresAt: null })),
-  );
-  await db.members.insertMany(
-    made.map(({ id }) => ({ _id: `${serverId}:${id}`, serverId, userId: id, bot: false, roles: [], joinedAt: createdAt })),
+async function addPeople({ platform }: Setting, { serverId }: SeededServer): Promise<string[]> {
+  const made = await makePeople(platform, people);
+  await insertMembers(
+    platform,
+    made.map(({ id }) => memberOf(serverId, id, false)),
   );
   return made.map(({ token }) => token);
 }
