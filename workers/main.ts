@@ -3,6 +3,7 @@ import { createLog } from '../lib/base/log.ts';
 import { createMetrics } from '../lib/base/metrics.ts';
 import { runRole } from '../lib/base/process.ts';
 import { markUnnamedMembers } from '../lib/domain/members/member-names.ts';
+import { migrate } from '../lib/store/mongo/migrations.ts';
 import { openWorkerPlatform } from '../lib/store/platform.ts';
 import { startMetricsFeed } from '../lib/store/redis/metrics-feed.ts';
 import { logRedisWarnings } from '../lib/store/redis/redis-info.ts';
@@ -15,7 +16,7 @@ await runRole(log, async () => {
   const metrics = createMetrics('worker');
   const platform = await openWorkerPlatform(config, log, metrics);
   await platform.db.createIndexes();
-  await platform.db.migrate();
+  await migrate(platform.db, log);
   await markUnnamedMembers(platform);
   await logRedisWarnings(platform);
   const worker = startWorker(platform, metrics);

@@ -9,6 +9,7 @@ import { sweepImages } from '../lib/domain/files/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interactions/interaction-sweeps.ts';
 import { sweepMemberNames } from '../lib/domain/members/member-names.ts';
 import { recountMembers } from '../lib/domain/members/membership.ts';
+import { sweepMemberships } from '../lib/domain/members/memberships.ts';
 import { sweepNotices } from '../lib/domain/members/notices.ts';
 import { sweepCrossposts } from '../lib/domain/messages/crossposts.ts';
 import { sweepPreviews } from '../lib/domain/previews/previews.ts';
@@ -90,6 +91,7 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { clo
     repeat(() => runSweep('thread-counts', () => recountThreads(platform)), intervalMs),
     repeat(() => runSweep('app-directory-counts', () => recountBotServers(platform)), intervalMs),
     repeat(() => runSweep('member-counts', () => recountMembers(platform)), intervalMs),
+    repeat(() => runSweep('memberships', () => sweepMemberships(platform)), intervalMs),
     repeat(() => runSweep('member-names', () => sweepMemberNames(platform)), intervalMs),
     repeat(() => runSweep('removals', () => finishOverdueRemovals(platform)), intervalMs),
     repeat(() => runSweep('hidden-channels', () => sweepHiddenChannels(platform)), hiddenChannelsIntervalMs),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { botEvents, type EventName, getMembershipChange, type LoggedData, optInEvents } from '../../lib/contract/events.ts';
 import { type Credential, loadCredential } from '../../lib/domain/accounts/credentials.ts';
+import { findJoinedServers } from '../../lib/domain/accounts/joined-servers.ts';
 import { toPublicUser } from '../../lib/domain/accounts/public-profiles.ts';
 import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
@@ -86,15 +87,6 @@ function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Se
   };
 }
 
-/** The account's memberships, each with the id of its pending SERVER_CREATE, if any. */
-async function readMemberships(
-  { platform }: GatewayNode,
-  { account }: Session,
-): Promise<{ serverId: string; pending: string | undefined }[]> {
-  const members = await platform.db.members.find({ userId: account.id }, { projection: { _id: 0, serverId: 1, outbox: 1 } }).toArray();
-  return members.map(({ serverId, outbox }) => ({ serverId, pending: outbox?.find(({ name }) => getMembershipChange(name))?.id }));
-}
-
 /** The event filters of bots, by their sorted event names. Sessions with the same events share one filter. */
 const eventFilters = new Map<string, ReadonlySet<EventName>>();
 
@@ -121,7 +113,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   const events = account.isBot ? selectEvents(login.events) : [];
   session.eventFilter = getEventFilter(account, events);
   await addPresenceBot(node, session);
-  const memberships = await readMemberships(node, session);
+  const memberships = await findJoinedServers(node.platform, session.account.id);
   if (!isOpen(socket)) return;
   await joinPlaces(
     node,
@@ -176,7 +168,7 @@ async function readServersAtPosition(node: GatewayNode, session: Session): Promi
       .filter(({ head }) => getMembershipChange(head.name) === 'start' && head.number > after)
       .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as LoggedData<'SERVER_CREATE'>).id),
   );
-  const memberships = await readMemberships(node, session);
+  const memberships = await findJoinedServers(node.platform, session.account.id);
   const pending = memberships.flatMap((membership) => membership.pending ?? []);
   const numbers = pending.length > 0 ? await node.eventLog.readAppendedNumbers(ownPlace.name, pending) : [];
   const notSentIds = new Set(pending.filter((_, index) => (numbers[index] ?? Number.POSITIVE_INFINITY) > after));

@@ -7,6 +7,8 @@ export type Failpoint =
   | 'after-notice-write'
   | 'after-ban-write'
   | 'after-removal'
+  | 'after-membership-claim'
+  | 'after-member-write'
   | 'after-departure-intent'
   | 'after-departure'
   | 'after-notice-post'

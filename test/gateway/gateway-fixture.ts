@@ -11,6 +11,7 @@ import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type Wor
 import type { NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
+import { insertMembers, memberOf } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 import { Client } from './client.ts';
@@ -130,7 +131,7 @@ export class GatewayFixture {
     const id = this.worker.ids.next();
     const outbox = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
     await this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-      this.worker.db.members.insertOne({ _id, serverId, userId, bot, roles: [], joinedAt: new Date(), outbox }),
+      insertMembers(this.worker, [{ ...memberOf(serverId, userId, bot), outbox }]),
     );
     return async () => {
       await this.appendForAccount(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });

@@ -1,6 +1,7 @@
 import { foldCase } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
+import { toMembership } from '../../lib/store/mongo/memberships.ts';
 import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { createSecret, seal } from '../../lib/store/seal.ts';
@@ -95,8 +96,11 @@ export const memberOf = (serverId: string, userId: string, bot: boolean): Member
   joinedAt: new Date(),
 });
 
-/** Stores members. Whatever makes members by direct writes uses this function. */
-export const insertMembers = ({ db }: Platform, members: readonly MemberDoc[]): Promise<boolean> => insertMissing(db.members, members);
+/** Stores members with their memberships. Whatever makes members by direct writes uses this function. */
+export async function insertMembers({ db }: Platform, members: readonly MemberDoc[]): Promise<void> {
+  await insertMissing(db.memberships, members.map(toMembership));
+  await insertMissing(db.members, members);
+}
 
 /** Makes a world with this many bots, people and channels. Everyone may view and post in every channel. */
 export async function seedServer(platform: Platform, counts: { bots: number; channels: number; people?: number }): Promise<SeededServer> {
@@ -185,16 +189,6 @@ export async function fillRoles({ db }: Platform, serverId: string, count: numbe
   const role = { color: null, hoist: false, permissions: 0, botId: null };
   const roles = Array.from({ length: count }, (_, at) => ({ id: String(at), name: `r${at}`, ...role }));
   await db.servers.updateOne({ _id: serverId }, { $push: { roles: { $each: roles } }, $inc: { rolesVersion: 1 } });
-}
-
-/** Makes a person a member of `count` servers that do not exist, in the first free slots of their list of servers. */
-export async function fillMemberships(platform: Platform, userId: string, count: number): Promise<void> {
-  const taken = (await platform.db.members.find({ userId }).toArray()).map(({ slot }) => slot);
-  const free = Array.from({ length: 100 }, (_, slot) => slot).filter((slot) => !taken.includes(slot));
-  await insertMembers(
-    platform,
-    free.slice(0, count).map((slot) => ({ ...memberOf(String(10n ** 18n + BigInt(slot)), userId, false), slot })),
-  );
 }
 
 /** Gives each of these people a session token by direct writes; returns the tokens in the same order. */

@@ -3,20 +3,21 @@ import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { OutboxSource, PendingBatch } from '../events/outbox-source.ts';
+import { findAllServerIds } from '../members/memberships.ts';
 import { toPublicUser } from './public-profiles.ts';
 
 /** The servers of an account, and the other participants of its most recently active DMs (at most `limits.dmsListed`). */
-async function findContacts({ db }: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
-  const [memberships, dms] = await Promise.all([
-    db.members.find({ userId: accountId }, { projection: { _id: 0, serverId: 1 } }).toArray(),
-    db.dms
+async function findContacts(platform: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
+  const [servers, dms] = await Promise.all([
+    findAllServerIds(platform, accountId),
+    platform.db.dms
       .find({ userIds: accountId }, { projection: { _id: 0, userIds: 1 } })
       .sort({ activeId: -1 })
       .limit(limits.dmsListed)
       .toArray(),
   ]);
   return {
-    servers: memberships.map(({ serverId }) => serverId),
+    servers,
     accounts: dms.flatMap(({ userIds }) => userIds.filter((other) => other !== accountId)),
   };
 }

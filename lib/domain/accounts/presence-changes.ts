@@ -31,9 +31,10 @@ async function findMemberships(
 ): Promise<{ userId: string; serverId: string }[]> {
   const projection = { _id: 0, userId: 1, serverId: 1 } as const;
   const people = changed.filter(({ isBot }) => !isBot).map(({ due }) => due.accountId);
-  const found = people.length > 0 ? await db.members.find({ userId: { $in: people } }, { projection }).toArray() : [];
+  const found = people.length > 0 ? await db.memberships.find({ userId: { $in: people } }, { projection }).toArray() : [];
   for (const { due, isBot } of changed)
-    if (isBot) found.push(...(await db.members.find({ userId: due.accountId }, { projection }).limit(limits.presenceServers).toArray()));
+    if (isBot)
+      found.push(...(await db.memberships.find({ userId: due.accountId }, { projection }).limit(limits.presenceServers).toArray()));
   return found;
 }
 

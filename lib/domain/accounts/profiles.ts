@@ -3,10 +3,11 @@ import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { type Badge, badges, type Profile, type ProfileQuery } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { findDm } from '../channels/dms.ts';
 import type { Actor } from '../members/access.ts';
+import { findAllServerIds } from '../members/memberships.ts';
 import { loadConnected, toVisibleStatus } from './presence.ts';
 import { getTag, loadAccounts } from './public-profiles.ts';
 
@@ -34,18 +35,21 @@ interface SharedServers {
 }
 
 /** Starts from the servers of whichever is in fewer: a person is in at most 100, a bot in any number. */
-async function findSharedServers({ db }: Platform, account: AccountDoc, callerId: string): Promise<SharedServers> {
+async function findSharedServers(platform: Platform, account: AccountDoc, callerId: string): Promise<SharedServers> {
   const isBot = account.kind === 'bot';
   const [fewer, other] = isBot ? [callerId, account._id] : [account._id, callerId];
-  const memberships = await db.members.find({ userId: fewer }).toArray();
-  const sharedMemberships = await db.members.find({ _id: { $in: memberships.map(({ serverId }) => `${serverId}:${other}`) } }).toArray();
-  const sharedIds = new Set(sharedMemberships.map(({ serverId }) => serverId));
-  const $in = (isBot ? sharedMemberships : memberships).map(({ serverId }) => serverId);
-  const servers = await db.servers.find({ _id: { $in } }).sort({ _id: 1 }).limit(limits.serversPerPerson).toArray();
+  const serverIds = await findAllServerIds(platform, fewer);
+  const members = await platform.db.members.find(toMemberKeys(serverIds, [...new Set([fewer, other])])).toArray();
+  const own = members.filter(({ userId }) => userId === fewer);
+  const ownIds = new Set(own.map(({ serverId }) => serverId));
+  const shared = members.filter(({ userId, serverId }) => userId === other && ownIds.has(serverId));
+  const sharedIds = new Set(shared.map(({ serverId }) => serverId));
+  const $in = (isBot ? shared : own).map(({ serverId }) => serverId);
+  const servers = await platform.db.servers.find({ _id: { $in } }).sort({ _id: 1 }).limit(limits.serversPerPerson).toArray();
   return {
     servers,
     mutual: servers.filter(({ _id }) => sharedIds.has(_id)),
-    findMembership: (serverId) => (isBot ? sharedMemberships : memberships).find((one) => one.serverId === serverId),
+    findMembership: (serverId) => (isBot ? shared : own).find((one) => one.serverId === serverId),
   };
 }
 

@@ -1,22 +1,18 @@
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
+import { toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { findAllServerIds } from '../members/memberships.ts';
 import { loadAccounts } from './public-profiles.ts';
 
 /**
- * Whether two accounts are in a common server now, in one query: for each server of `fewer` it looks up the membership of `other`. Pass the account that is in
+ * Whether two accounts are in a common server now, in two queries: the servers of `fewer`, then the members that both are there. Pass the account that is in
  * fewer servers as `fewer`: a person is in at most 100, a bot in any number.
  */
-async function hasSharedServer({ db }: Platform, fewer: string, other: string): Promise<boolean> {
-  const shared = await db.members
-    .aggregate([
-      { $match: { userId: fewer } },
-      { $project: { otherMemberId: { $concat: ['$serverId', { $literal: `:${other}` }] } } },
-      { $lookup: { from: 'members', localField: 'otherMemberId', foreignField: '_id', as: 'both' } },
-      { $match: { 'both.0': { $exists: true } } },
-      { $limit: 1 },
-    ])
-    .toArray();
-  return shared.length > 0;
+async function hasSharedServer(platform: Platform, fewer: string, other: string): Promise<boolean> {
+  const serverIds = await findAllServerIds(platform, fewer);
+  const keys = toMemberKeys(serverIds, [fewer, other]);
+  const members = await platform.db.members.find(keys, { projection: { _id: 0, serverId: 1 } }).toArray();
+  return new Set(members.map(({ serverId }) => serverId)).size < members.length;
 }
 
 /**

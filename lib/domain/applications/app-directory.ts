@@ -56,5 +56,5 @@ export async function changeServerCounts(platform: Platform, botIds: readonly st
 export const recountBotServers = (platform: Platform): Promise<void> =>
   recountDueDocuments(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
     const application = await platform.db.applications.findOne({ _id: applicationId }, { projection: { botId: 1 } });
-    return application ? platform.db.members.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
+    return application ? platform.db.memberships.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
   });

@@ -13,6 +13,7 @@ import { addEventInPipeline, addEventToEach } from '../events/pending-events.ts'
 import { requirePong } from '../interactions/endpoints.ts';
 import type { Actor } from '../members/access.ts';
 import { withMemberRename } from '../members/member-names.ts';
+import { findAllServerIds } from '../members/memberships.ts';
 import { removeApplication } from '../servers/removals.ts';
 import { requireOwnApplication } from './application-ownership.ts';
 
@@ -134,14 +135,6 @@ export async function updateApplication(
   return toApplication(platform, after);
 }
 
-const findServerIds = async (platform: Platform, botId: string): Promise<string[]> =>
-  (
-    await platform.db.members
-      .find({ userId: botId }, { projection: { serverId: 1 } })
-      .sort({ serverId: 1 })
-      .toArray()
-  ).map((one) => one.serverId);
-
 /**
  * Gives a bot, and its own role in each server, the name of its application. Repeats if the application was renamed again meanwhile, so that the last name
  * stays. The account is renamed before the servers are listed: a concurrent `authorizeBot` reads the account after it has added the bot.
@@ -159,7 +152,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
     ),
   );
   platform.wake('relay-account', { accountId: botId });
-  const serverIds = await findServerIds(platform, botId);
+  const serverIds = await findAllServerIds(platform, botId);
   const renamedRole = { $mergeObjects: ['$$role', { name: newName }] };
   const isOwnRole = { $eq: ['$$role.botId', { $literal: botId }] };
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [isOwnRole, renamedRole, '$$role'] } } };

@@ -4,13 +4,13 @@ import { limits } from '../../base/limits.ts';
 import { computePermissions } from '../../base/permissions.ts';
 import type { AuthorizeInput, BotAuthorization } from '../../contract/application.ts';
 import { exists } from '../../store/mongo/database.ts';
-import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
-import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { type RoleDoc, type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
 import { type Actor, loadCurrentServerAccess, requirePermissions } from '../members/access.ts';
 import { finishJoin, newMember, removeMember } from '../members/membership.ts';
+import { addMember } from '../members/memberships.ts';
 import { writeAudit } from '../servers/audit.ts';
 import { changeServerCounts } from './app-directory.ts';
 
@@ -114,11 +114,12 @@ export async function authorizeBot(
   const { botId, name } = application;
   const { server, callerPermissions } = await requireTargetServer(platform, actor, application, serverId);
   const permissions = (input.permissions ?? 0) & callerPermissions;
+  const key = toMemberKey(serverId, botId);
   const member = await newMember(platform, serverId, botId, true);
-  if (await exists(db.bans, { _id: member._id })) refuse('banned');
+  if (await exists(db.bans, key)) refuse('banned');
   const toAuthorized = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
   const existingRole = server.roles.find((role) => role.botId === botId);
-  const existingMember = await db.members.findOne({ _id: member._id });
+  const existingMember = await db.members.findOne(key);
   if (existingRole && existingMember?.roles.includes(existingRole.id))
     return { isAdded: existingRole.id === newId, authorized: toAuthorized(existingRole) };
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
@@ -127,9 +128,9 @@ export async function authorizeBot(
     async () => {
       const botRole = await ensureBotRole(platform, serverId, role);
       await changeServerCounts(platform, [botId], 0);
-      const isJoined = await insertNew<MemberDoc>(db.members, { ...member, roles: [botRole.id] });
+      const isJoined = (await addMember(platform, { ...member, roles: [botRole.id] })) === 'added';
       if (isJoined) await finishJoin(platform, member, 'server');
-      else await db.members.updateOne({ _id: member._id }, { $addToSet: { roles: botRole.id } });
+      else await db.members.updateOne(key, { $addToSet: { roles: botRole.id } });
       await recheckBot(platform, serverId, { ...role, id: botRole.id });
       return [botRole, isJoined] as const;
     },

@@ -29,8 +29,8 @@ export async function markRead(platform: EnqueuePlatform, actor: Actor, channelI
 
 /** Moves a read mark forward, never back. Returns whether it moved. */
 async function advanceReadMark({ db }: Platform, userId: string, channelId: string, messageId: string): Promise<boolean> {
-  const mark = { $max: { messageId }, $setOnInsert: { userId, channelId } };
-  const { modifiedCount, upsertedCount } = await db.reads.updateOne({ _id: `${userId}:${channelId}` }, mark, { upsert: true });
+  const mark = { $max: { messageId }, $setOnInsert: { channelId } };
+  const { modifiedCount, upsertedCount } = await db.reads.updateOne({ _id: `${userId}:${channelId}`, userId }, mark, { upsert: true });
   return modifiedCount + upsertedCount > 0;
 }
 
@@ -56,7 +56,7 @@ export const waitForOwnMarks = (): Promise<unknown> => Promise.all(pendingOwnMar
 
 /** Sends `READ_UPDATE` with the current mark to the person's sessions. */
 export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
-  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}` }, { projection: { messageId: 1 } });
+  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}`, userId }, { projection: { messageId: 1 } });
   if (!mark) return;
   // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;

@@ -5,7 +5,7 @@ import { countCodePoints, foldCase, isBlank, toWellFormed } from '../../base/tex
 import type { CommunitySettings, DiscoveryInput } from '../../contract/community.ts';
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../../contract/discovery.ts';
 import { isTeamServer, type Server, teamTypes } from '../../contract/server.ts';
-import { discoveryIndex, type ServerDoc } from '../../store/mongo/models/server.ts';
+import { discoveryIndex, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
 import { joinServer } from '../members/joining.ts';
@@ -120,7 +120,7 @@ async function toDiscoveryServers(platform: Platform, actor: Actor, servers: rea
   const ids = servers.map((server) => server._id);
   const [online, joined] = await Promise.all([
     loadOnlineCounts(platform, ids),
-    platform.db.members.find({ _id: { $in: ids.map((id) => `${id}:${actor.id}`) } }, { projection: { serverId: 1 } }).toArray(),
+    platform.db.members.find(toMemberKeys(ids, [actor.id]), { projection: { serverId: 1 } }).toArray(),
   ]);
   const joinedIds = new Set(joined.map((member) => member.serverId));
   return servers.map((server) => {

@@ -7,6 +7,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { readMember } from './memberships.ts';
 
 /** The caller of a request: the account behind the credential, and the access versions that the request runs under. */
 export interface Actor {
@@ -75,10 +76,10 @@ function createServerAccess(platform: Platform, server: ServerDoc, version: stri
       });
       return loading;
     },
-    member: (userId) => readById(db.members, `${server._id}:${userId}`),
+    member: (userId) => readMember(platform, server._id, userId),
     async members(userIds) {
-      const memberIds = userIds.map((id) => `${server._id}:${id}`);
-      return new Map((await readByIds(db.members, memberIds)).map((one) => [one.userId, one]));
+      const found = await Promise.all(userIds.map((userId) => readMember(platform, server._id, userId)));
+      return new Map(found.filter((one) => one !== null).map((one) => [one.userId, one]));
     },
     async preloadChannels(ids) {
       const read = async (wantedIds: readonly string[]): Promise<ChannelDoc[]> => {
@@ -131,11 +132,10 @@ export async function loadOwnMember(
   { id, version }: Pick<Actor, 'id' | 'version'>,
   serverId: string,
 ): Promise<MemberDoc | null> {
-  const _id = `${serverId}:${id}`;
-  const key = `member:${_id}`;
+  const key = `member:${serverId}:${id}`;
   const cached = platform.accessCache.get(key) as CachedMember | undefined;
   if (cached && cached.version === version) return cached.member;
-  const member = await readById(platform.db.members, _id);
+  const member = await readMember(platform, serverId, id);
   if (member && version !== null && platform.isRedisUp()) platform.accessCache.set(key, { version, member } satisfies CachedMember);
   return member;
 }

@@ -6,6 +6,7 @@ import { toWellFormed } from '../../base/text.ts';
 import type { Ban, BanInput, BansQuery } from '../../contract/server.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { BanDoc } from '../../store/mongo/models/moderation.ts';
+import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { writeAudit } from '../servers/audit.ts';
@@ -25,10 +26,10 @@ type BanChange = 'new' | 'unchanged' | { from: string | null };
 /** Inserts the ban. An existing ban gets the new reason if one is given. */
 async function writeBan(platform: Platform, ban: BanDoc): Promise<BanChange> {
   const { bans } = platform.db;
-  const { _id, reason } = ban;
+  const { serverId, userId, reason } = ban;
   if (await insertNew(bans, ban)) return 'new';
   if (reason === null) return 'unchanged';
-  const before = await bans.findOneAndUpdate({ _id }, { $set: { reason } }, { returnDocument: 'before' });
+  const before = await bans.findOneAndUpdate(toMemberKey(serverId, userId), { $set: { reason } }, { returnDocument: 'before' });
   return before && before.reason !== reason ? { from: before.reason } : 'unchanged';
 }
 
@@ -50,15 +51,15 @@ export async function banMember(
   if (!isKnown) refuse('not_found', { what: 'account' });
   const target = await context.access.member(userId);
   requireLowerRank(context, userId, target);
-  const _id = `${serverId}:${userId}`;
+  const key = toMemberKey(serverId, userId);
   const reason = normalizeReason(body);
-  const ban = { _id, serverId, userId, reason, createdAt: new Date(platform.now()) };
+  const ban = { ...key, userId, reason, createdAt: new Date(platform.now()) };
   let change = 'unchanged' as BanChange;
   let outcome = 'not-member' as RemovalOutcome;
   const banAndRemove = async (): Promise<boolean> => {
     change = await writeBan(platform, ban);
     failpoint(platform.config, 'after-ban-write');
-    outcome = await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }));
+    outcome = await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne(key));
     return outcome === 'removed';
   };
   const notice = target && newNotice(platform, { kind: 'ban', userId, server: context.server, reason });
@@ -79,7 +80,7 @@ async function auditBan(platform: Platform, actor: Actor, ban: BanDoc, change: B
 export async function removeBan(platform: Platform, actor: Actor, serverId: string, userId: string): Promise<void> {
   await requireServer(platform, actor, serverId, 'Ban Members');
   if (!isId(userId)) refuse('not_found', { what: 'account' });
-  const removedBan = await platform.db.bans.findOneAndDelete({ _id: `${serverId}:${userId}` });
+  const removedBan = await platform.db.bans.findOneAndDelete(toMemberKey(serverId, userId));
   if (removedBan) await writeAudit(platform, actor, { serverId, action: 'member_unban', targetId: userId, reason: removedBan.reason });
 }
 
@@ -100,7 +101,7 @@ export async function listBans(
   await requireServer(platform, actor, serverId, 'Ban Members');
   const { bans } = platform.db;
   const { before, limit = limits.bansListed } = page;
-  const cursor = before === undefined ? null : await bans.findOne({ _id: `${serverId}:${before}` });
+  const cursor = before === undefined ? null : await bans.findOne(toMemberKey(serverId, before));
   if (before !== undefined && !cursor) refuseField('/before', 'This account is not banned from this server.');
   const found = await bans
     .find({ serverId, ...(cursor ? olderThanFilter(cursor) : {}) })

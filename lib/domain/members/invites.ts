@@ -7,7 +7,7 @@ import type { Invite, InviteInput, InvitePreview, Server } from '../../contract/
 import { exists } from '../../store/mongo/database.ts';
 import { type Inserted, insertInSlot } from '../../store/mongo/insert.ts';
 import type { InviteDoc } from '../../store/mongo/models/moderation.ts';
-import type { ServerDoc } from '../../store/mongo/models/server.ts';
+import { type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { writeAudit } from '../servers/audit.ts';
 import {
@@ -214,7 +214,7 @@ async function consumeInvite(platform: Platform, use: InviteUse, add: () => Prom
   while (!(await acquireUse(platform, use, at))) {
     const invite = await platform.db.invites.findOne({ _id: code });
     if (!invite?.joining?.some((one) => one.userId === userId)) {
-      if (await exists(platform.db.members, { _id: `${server._id}:${userId}` })) return;
+      if (await exists(platform.db.members, toMemberKey(server._id, userId))) return;
       await requireUsableInvite(platform, code, { server }, userId);
     }
     if (platform.now() > deadline) refuse('unavailable', undefined, { retryAfter: 1 });

@@ -2,10 +2,12 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Server } from '../../contract/server.ts';
 import { exists } from '../../store/mongo/database.ts';
+import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { loadCurrentServerView } from '../servers/servers.ts';
 import { type Actor, loadOwnMember, type ServerAccess } from './access.ts';
-import { addPerson, hasMaxServers } from './membership.ts';
+import { addPerson } from './membership.ts';
+import { hasMaxServers } from './memberships.ts';
 
 /**
  * Wraps the creation of a membership with the steps that a way to join needs, such as taking a use of an invite. It must call `add`, which creates the
@@ -26,7 +28,7 @@ export async function joinServer(
 ): Promise<Server> {
   const { _id: serverId, invitesPaused } = access.server;
   if (!(await loadOwnMember(platform, actor, serverId))) {
-    if (await exists(platform.db.bans, { _id: `${serverId}:${actor.id}` })) refuse('banned');
+    if (await exists(platform.db.bans, toMemberKey(serverId, actor.id))) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
     if (await hasMaxServers(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
     await platform.accessVersions.runChange({ members: [[serverId, actor.id]] }, () =>

@@ -1,8 +1,9 @@
 import { composeId } from '../../base/ids.ts';
 import { foldCase } from '../../base/text.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import { type MemberDoc, renamedMembersIndex } from '../../store/mongo/models/server.ts';
+import { type MemberDoc, renamedMembersIndex, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { findServerIdPages } from './memberships.ts';
 
 /** How many members one sweep updates, and how long it waits after a join or rename, in milliseconds. */
 const sweepMax = 1_000;
@@ -10,6 +11,9 @@ const quietMs = 5_000;
 
 /** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
 const firstRenameId = '0';
+
+/** What `writeNames` needs of a member. */
+const namedFields = { serverId: 1, userId: 1, renameId: 1 } as const;
 
 const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
   username: foldCase(username),
@@ -19,28 +23,39 @@ const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' |
 /**
  * Writes the names that a search compares, except for members that were renamed again since they were read. A member whose account no longer exists gets none.
  */
-async function writeNames(platform: Platform, members: readonly Pick<MemberDoc, '_id' | 'userId' | 'renameId'>[]): Promise<void> {
+async function writeNames(
+  platform: Platform,
+  members: readonly Pick<MemberDoc, '_id' | 'serverId' | 'userId' | 'renameId'>[],
+): Promise<void> {
   if (members.length === 0) return;
   const userIds = [...new Set(members.map((one) => one.userId))];
   const found = await platform.db.accounts.find({ _id: { $in: userIds } }, { projection: { username: 1, displayName: 1 } }).toArray();
   const accounts = new Map(found.map((account) => [account._id, account]));
   await platform.db.members.bulkWrite(
-    members.map(({ _id, userId, renameId }) => {
+    members.map(({ _id, serverId, userId, renameId }) => {
       const account = accounts.get(userId);
       const set = account ? { $set: { search: toSearchFields(account) } } : {};
-      return { updateOne: { filter: { _id, renameId: renameId ?? { $exists: false } }, update: { ...set, $unset: { renameId: 1 } } } };
+      return {
+        updateOne: { filter: { _id, serverId, renameId: renameId ?? { $exists: false } }, update: { ...set, $unset: { renameId: 1 } } },
+      };
     }),
     { ordered: false },
   );
 }
 
 /** Writes the names of a newly added member. */
-export const writeMemberNames = (platform: Platform, { _id, userId, renameId }: MemberDoc): Promise<void> =>
-  writeNames(platform, [{ _id, userId, ...(renameId === undefined ? {} : { renameId }) }]);
+export const writeMemberNames = (platform: Platform, { _id, serverId, userId, renameId }: MemberDoc): Promise<void> =>
+  writeNames(platform, [{ _id, serverId, userId, ...(renameId === undefined ? {} : { renameId }) }]);
 
-const markRenamed = async ({ db, ids }: Platform, userId: string): Promise<void> => {
-  await db.members.updateMany({ userId }, { $set: { renameId: ids.next() } });
-};
+/** The filters of all members of an account, each for up to 1,000 of them. */
+async function* findMemberKeys(platform: Platform, userId: string) {
+  for await (const serverIds of findServerIdPages(platform, userId)) yield toMemberKeys(serverIds, [userId]);
+}
+
+async function markRenamed(platform: Platform, userId: string): Promise<void> {
+  const renameId = platform.ids.next();
+  for await (const keys of findMemberKeys(platform, userId)) await platform.db.members.updateMany(keys, { $set: { renameId } });
+}
 
 /**
  * Runs `rename`, which changes the names of an account, and then updates its members. Sets `renameId` before, so that a sweep can finish after a crash; and
@@ -50,10 +65,10 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
   await markRenamed(platform, userId);
   const result = await rename();
   await markRenamed(platform, userId);
-  const members = await platform.db.members
-    .find({ userId, renameId: { $exists: true } }, { projection: { userId: 1, renameId: 1 } })
-    .toArray();
-  await writeNames(platform, members);
+  for await (const keys of findMemberKeys(platform, userId)) {
+    const members = await platform.db.members.find({ ...keys, renameId: { $exists: true } }, { projection: namedFields }).toArray();
+    await writeNames(platform, members);
+  }
   return result;
 }
 
@@ -61,7 +76,7 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
 export async function sweepMemberNames(platform: Platform): Promise<void> {
   const dueBefore = composeId(platform.now() - quietMs, 0, 0);
   const marked = await platform.db.members
-    .find({ renameId: { $lt: dueBefore } }, { projection: { userId: 1, renameId: 1 } })
+    .find({ renameId: { $lt: dueBefore } }, { projection: namedFields })
     .sort({ renameId: 1 })
     .limit(sweepMax)
     .hint(renamedMembersIndex)

@@ -4,7 +4,7 @@ import type { MemberRules } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
 import type { Member, MembersQuery } from '../../contract/server.ts';
 import type { CachedResponse } from '../../store/caches.ts';
-import { memberNameIndexes, type ServerDoc } from '../../store/mongo/models/server.ts';
+import { memberNameIndexes, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { toMemberListId } from '../../store/redis/access-versions.ts';
 import { loadConnected } from '../accounts/presence.ts';
@@ -149,7 +149,7 @@ async function searchByName(
   const from = after === undefined ? 0 : all.indexOf(after) + 1;
   if (after !== undefined && from === 0) refuseField('/after', 'This member does not match the query.');
   const { page, next } = slicePage(all.slice(from), limit, (id) => id);
-  const docs = await platform.db.members.find({ _id: { $in: page.map((id) => `${server._id}:${id}`) } }).toArray();
+  const docs = await platform.db.members.find(toMemberKeys([server._id], page)).toArray();
   const byId = new Map(docs.map((doc) => [doc.userId, doc]));
   return toPage(
     await toMembers(

@@ -2,15 +2,16 @@ import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { exists } from '../../store/mongo/database.ts';
-import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
-import type { MemberDoc } from '../../store/mongo/models/server.ts';
+import { type MemberDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
+import { isAnnounced } from '../events/outbox-source.ts';
 import { addEvent, addEventToEach, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { recountDueDocuments } from '../servers/recounts.ts';
 import { writeMemberNames } from './member-names.ts';
+import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUncertain } from './memberships.ts';
 
 /** A new member without roles, with the pending events of the join. Its names are written later. */
 export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
@@ -42,28 +43,24 @@ const memberCountUpdate = (platform: Platform, delta: 1 | -1): { $inc: { memberC
  * with a bot's own role, and refuses with 404 `what` or `banned`.
  */
 export async function finishJoin(platform: EnqueuePlatform, member: MemberDoc, what: string): Promise<void> {
-  const { _id, serverId } = member;
+  const { serverId, userId } = member;
   const { matchedCount } = await platform.db.servers.updateOne({ _id: serverId }, memberCountUpdate(platform, 1));
-  if (member.bot) await changeServerCounts(platform, [member.userId], 1);
+  if (member.bot) await changeServerCounts(platform, [userId], 1);
   await writeMemberNames(platform, member);
-  const banned = await exists(platform.db.bans, { _id });
+  const banned = await exists(platform.db.bans, toMemberKey(serverId, userId));
   platform.wake('relay-server', { serverId });
   if (matchedCount === 1 && !banned) return;
-  await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
+  await removeMember(platform, serverId, userId, Number.POSITIVE_INFINITY);
   if (banned) refuse('banned');
   refuse('not_found', { what });
 }
-
-/** Whether a person is in 100 servers. This early check avoids using up anything, such as an invite; the slot of the membership enforces the limit. */
-export const hasMaxServers = async (platform: Platform, userId: string): Promise<boolean> =>
-  (await platform.db.members.countDocuments({ userId, slot: { $gte: 0 } })) >= limits.serversPerPerson;
 
 /**
  * Adds a person to a server; false if they are a member already. Refuses with `too_many_servers`. Call it inside `accessVersions.runChange` of the membership.
  */
 export async function addPerson(platform: EnqueuePlatform, serverId: string, userId: string): Promise<boolean> {
   const member = await newMember(platform, serverId, userId, false);
-  const { outcome } = await insertInSlot(platform.db.members, { userId }, limits.serversPerPerson, member);
+  const outcome = await addMember(platform, member);
   if (outcome === 'full') return refuse('too_many_servers', { limit: limits.serversPerPerson });
   if (outcome === 'exists') return false;
   await finishJoin(platform, member, 'invite');
@@ -80,7 +77,8 @@ const newDepartureEntry = ({ serverId, userId, joinedAt }: MemberDoc, at: Date):
 /**
  * Removes an account from a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
  * and the account get the event even after a crash: the entry is added to the server's outbox before the membership is deleted, and a worker relays it only
- * after that. The membership is deleted before the count and the role are updated, so access ends at once. Refuses with `unavailable` if the server has
+ * after that. The member is deleted before its membership, the count and the role are updated, so access ends at once. If the process dies before the
+ * membership is deleted, the relay deletes it (docs/store.md#members-and-memberships). Refuses with `unavailable` if the server has
  * `maxPendingEvents` pending events.
  */
 export async function removeMember(
@@ -90,8 +88,8 @@ export async function removeMember(
   maxPendingEvents: number = limits.pendingEvents,
 ): Promise<boolean> {
   const { members, servers } = platform.db;
-  const _id = `${serverId}:${userId}`;
-  const existing = await members.findOne({ _id });
+  const key = toMemberKey(serverId, userId);
+  const existing = await members.findOne(key);
   if (!existing) return false;
   if (existing.bot) await changeServerCounts(platform, [userId], 0);
   const now = new Date(platform.now());
@@ -102,12 +100,15 @@ export async function removeMember(
   const changedServers = existing.bot ? { servers: [serverId] } : {};
   const removed = await platform.accessVersions.runChange({ ...changedServers, members: [[serverId, userId]] }, async () => {
     const { matchedCount } = await servers.updateOne({ _id: serverId, ...roomFilter }, pendingEvent);
-    if (matchedCount === 0)
+    if (matchedCount === 0) {
       requireOutboxRoom((await servers.findOne({ _id: serverId }, { projection: { outbox: 1 } }))?.outbox?.length ?? 0, maxPendingEvents);
+      await markUncertain(platform, existing); // the server is deleted, so nothing is relayed
+    }
     failpoint(platform.config, 'after-departure-intent');
-    const member = await members.findOneAndDelete({ _id, joinedAt: existing.joinedAt });
+    const member = await members.findOneAndDelete({ ...key, joinedAt: existing.joinedAt });
     failpoint(platform.config, 'after-departure');
     if (!member) return false;
+    await deleteMemberships(platform, [member]);
     // A worker may have deleted the entry before the membership was deleted, so it is added again.
     await servers.updateOne({ _id: serverId }, { ...memberCountUpdate(platform, -1), ...pendingEvent });
     if (member.bot) {
@@ -118,6 +119,16 @@ export async function removeMember(
   });
   platform.wake('relay-server', { serverId });
   return removed;
+}
+
+/**
+ * Makes sure that members whose join is about to be relayed have a membership, so that a later connect does not miss their server: a removal or a sweep that
+ * ran at the same moment as the join may have deleted it. Removes a person who is in 100 other servers by now.
+ */
+export async function confirmMemberships(platform: EnqueuePlatform, members: readonly MemberDoc[]): Promise<void> {
+  const joined = members.filter(({ outbox }) => !isAnnounced(outbox));
+  for (const member of await findUnconfirmed(platform, joined))
+    if (!(await claimMembership(platform, member))) await removeMember(platform, member.serverId, member.userId, Number.POSITIVE_INFINITY);
 }
 
 /** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */
@@ -157,15 +168,15 @@ export async function changeMemberRole(
   { serverId, userId, roleId, hasRole }: { serverId: string; userId: string; roleId: string; hasRole: boolean },
 ): Promise<'changed' | 'unchanged' | 'not-member'> {
   const { members } = platform.db;
-  const _id = `${serverId}:${userId}`;
+  const key = toMemberKey(serverId, userId);
   const unchangedFilter = { roles: hasRole ? { $ne: roleId } : roleId, ...outboxHasRoom };
   const pendingEvent = addEvent(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has: hasRole } } });
   const change = hasRole ? { $push: { roles: roleId, ...pendingEvent.$push } } : { $pull: { roles: roleId }, $push: pendingEvent.$push };
   const { modifiedCount } = await platform.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-    members.updateOne({ _id, ...unchangedFilter }, { ...change, $min: pendingEvent.$min }),
+    members.updateOne({ ...key, ...unchangedFilter }, { ...change, $min: pendingEvent.$min }),
   );
   if (modifiedCount === 0) {
-    const member = await members.findOne({ _id });
+    const member = await members.findOne(key);
     if (member && member.roles.includes(roleId) !== hasRole) requireOutboxRoom(member.outbox?.length ?? 0);
     return member ? 'unchanged' : 'not-member';
   }

@@ -6,7 +6,7 @@ import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
-import type { ServerDoc } from '../../store/mongo/models/server.ts';
+import { type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
 import { ensureSystemAccount, systemAccount } from '../accounts/system-account.ts';
@@ -88,16 +88,16 @@ export async function sendNotice(platform: EnqueuePlatform, noticeId: string): P
 
 /** Whether a removal that is not marked as done has happened: the person is not a member and, for a ban, the ban exists. */
 async function isRemoved({ db }: Platform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
-  const _id = `${serverId}:${userId}`;
-  const [isMember, isBanned] = await Promise.all([exists(db.members, { _id }), exists(db.bans, { _id })]);
+  const key = toMemberKey(serverId, userId);
+  const [isMember, isBanned] = await Promise.all([exists(db.members, key), exists(db.bans, key)]);
   return !isMember && (kind === 'kick' || isBanned);
 }
 
 /** Removes the member if their ban exists, because the process that should have done so died. False if there is no such ban. */
 async function completeBan(platform: EnqueuePlatform, { kind, serverId, userId }: NoticeDoc): Promise<boolean> {
-  const _id = `${serverId}:${userId}`;
-  if (kind !== 'ban' || !(await exists(platform.db.bans, { _id }))) return false;
-  return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne({ _id }))) === 'removed';
+  const key = toMemberKey(serverId, userId);
+  if (kind !== 'ban' || !(await exists(platform.db.bans, key))) return false;
+  return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne(key))) === 'removed';
 }
 
 async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { computePermissions, computeRank } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
 import type { ServerEvent } from '../../store/mongo/models/outbox.ts';
-import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { type MemberDoc, type RoleDoc, type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Changes, diffFields, writeAudit } from '../servers/audit.ts';
@@ -23,7 +23,7 @@ interface RoleContext {
 
 async function loadRoleContext(platform: Platform, actor: Actor, serverId: string): Promise<RoleContext> {
   const { servers, members } = platform.db;
-  const [server, member] = await Promise.all([servers.findOne({ _id: serverId }), members.findOne({ _id: `${serverId}:${actor.id}` })]);
+  const [server, member] = await Promise.all([servers.findOne({ _id: serverId }), members.findOne(toMemberKey(serverId, actor.id))]);
   if (!server || !member) return refuse('not_found', { what: 'server' });
   const permissions = computePermissions(server, member);
   requirePermissions(permissions, 'Manage Roles');

@@ -5,6 +5,7 @@ import { computePermissions, hasPermission } from '../../base/permissions.ts';
 import type { Follower, FollowInput } from '../../contract/follower.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
+import { toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { requireMessageChannel } from '../channels/channel-context.ts';
 import { type Actor, requirePermissions, requireServerChannel, type ServerChannelContext } from '../members/access.ts';
@@ -89,8 +90,8 @@ async function requireBothChannels(platform: Platform, { _id, sourceId, targetId
 /** The follows whose targets the caller may know of: those in which the caller has Manage Webhooks. Makes three queries for any number of follows. */
 async function findManageableFollows(platform: Platform, actor: Actor, follows: readonly FollowDoc[]): Promise<FollowDoc[]> {
   const { db } = platform;
-  const memberIds = [...new Set(follows.map(({ serverId }) => `${serverId}:${actor.id}`))];
-  const members = await db.members.find({ _id: { $in: memberIds } }).toArray();
+  const serverIds = [...new Set(follows.map(({ serverId }) => serverId))];
+  const members = await db.members.find(toMemberKeys(serverIds, [actor.id])).toArray();
   const memberByServerId = new Map(members.map((member) => [member.serverId, member]));
   const inOwnServers = follows.filter(({ serverId }) => memberByServerId.has(serverId));
   if (inOwnServers.length === 0) return [];

@@ -6,6 +6,7 @@ import { serverPlace } from '../../store/redis/log/keys.ts';
 import { appendInOrder, createPlacedEvent, keepAllMarks, type PlacedEvent } from '../events/placed-events.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
+import { deleteMembershipsOfServer, findServerIdPages } from '../members/memberships.ts';
 import { removeFollowsOf } from '../messages/followers.ts';
 import { deleteMessages } from '../messages/message-removal.ts';
 import { removeWebhooksOfChannel } from '../webhooks/webhooks.ts';
@@ -104,12 +105,13 @@ async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInSer
 async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, { reportProgress }: Pass): Promise<void> {
   const { _id, userIds = [] } = removal;
   await deleteApplicationDocs(platform, removal);
-  const memberships = await platform.db.members.find({ userId: { $in: userIds } }, { projection: { serverId: 1, userId: 1 } }).toArray();
-  for (const { serverId, userId } of memberships) {
-    await reportProgress();
-    await removeMember(platform, serverId, userId);
-    failpoint(platform.config, 'during-removal');
-  }
+  for (const userId of userIds)
+    for await (const serverIds of findServerIdPages(platform, userId))
+      for (const serverId of serverIds) {
+        await reportProgress();
+        await removeMember(platform, serverId, userId);
+        failpoint(platform.config, 'during-removal');
+      }
   await platform.db.commands.deleteMany({ applicationId: _id });
   await removeChannelFiles(platform, _id, reportProgress); // its icon
 }
@@ -129,12 +131,16 @@ const passByKind = { server: finishServer, channel: finishChannel, role: finishR
 /** How many former members of a server are notified in one batch. */
 const notifiedPerBatch = 50;
 
-/** Notifies the former members of a deleted server that it is deleted. Each is notified once, however often this runs. */
+/**
+ * Notifies the former members of a deleted server that it is deleted, and deletes their memberships, in case the process that should have done so died. Each is
+ * notified once, however often this runs.
+ */
 async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, reportProgress: Pass['reportProgress']): Promise<void> {
   const { serverId, userIds = [] } = removal;
   const events = userIds.map((userId) => newServerDelete(`gone-${serverId}-${userId}`, serverId, userId));
   for (let start = 0; start < events.length; start += notifiedPerBatch) {
     await reportProgress();
+    await deleteMembershipsOfServer(platform, serverId, userIds.slice(start, start + notifiedPerBatch));
     const batch = events.slice(start, start + notifiedPerBatch);
     await platform.confirm(await appendInOrder(platform, batch));
   }

@@ -21,7 +21,7 @@ const caches = new WeakMap<Platform['db'], CountCache>();
 async function addOnlineMembers(byServer: Map<string, number>, { db }: Platform, accountIds: readonly string[]): Promise<void> {
   const hidden = await db.accounts.find({ _id: { $in: [...accountIds] }, status: 'invisible' }, { projection: { _id: 1 } }).toArray();
   const hiddenIds = new Set(hidden.map(({ _id }) => _id));
-  const found = await db.members
+  const found = await db.memberships
     .aggregate<{ _id: string; online: number }>([
       { $match: { userId: { $in: accountIds.filter((id) => !hiddenIds.has(id)) } } },
       { $group: { _id: '$serverId', online: { $sum: 1 } } },

@@ -8,6 +8,7 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
 import { addEventToEach } from '../events/pending-events.ts';
 import { loadOverwrites, type ServerAccess } from '../members/access.ts';
+import { deleteMembershipsOfServer } from '../members/memberships.ts';
 
 /** How long after a deletion the sweep checks whether its job is running, in milliseconds. */
 const sweepAfterMs = 2_000;
@@ -66,7 +67,7 @@ export async function storeRoleRemoval(platform: Platform, serverId: string, rol
   await storeRemoval(platform, { _id: roleId, kind: 'role', serverId, ownerId: null, overwrites: [] });
 }
 
-/** How many memberships end in one round. */
+/** How many members end in one round. */
 const membersPerRound = 1_000;
 
 /**
@@ -92,6 +93,8 @@ async function endMemberships(platform: EnqueuePlatform, serverId: string, leftU
       await platform.accessVersions.runChange({ members: accounts.map((id) => [serverId, id] as const) }, () =>
         members.deleteMany({ serverId, userId: { $in: accounts } }),
       );
+    failpoint(platform.config, 'after-departure');
+    await deleteMembershipsOfServer(platform, serverId, userIds);
     await changeServerCounts(platform, bots, -1);
     platform.wake('finish-removal', { removalId });
   }

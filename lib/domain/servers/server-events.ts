@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts';
 import { getEventDefinition, getMembershipChange, type LoggedData } from '../../contract/events.ts';
 import type { Member } from '../../contract/server.ts';
 import type { MemberEvent, OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
-import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { type MemberDoc, type RoleDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { selectEntriesToSend } from '../events/outbox-source.ts';
@@ -45,8 +45,11 @@ async function findExistingMemberships(
   departures: readonly { userId: string }[],
 ): Promise<Map<string, number>> {
   if (departures.length === 0) return new Map();
-  const ids = departures.map(({ userId }) => `${serverId}:${userId}`);
-  const found = await db.members.find({ _id: { $in: ids } }, { projection: { userId: 1, joinedAt: 1 } }).toArray();
+  const keys = toMemberKeys(
+    [serverId],
+    departures.map(({ userId }) => userId),
+  );
+  const found = await db.members.find(keys, { projection: { userId: 1, joinedAt: 1 } }).toArray();
   return new Map(found.map(({ userId, joinedAt }) => [userId, joinedAt.getTime()]));
 }
 
@@ -83,8 +86,8 @@ async function renderOwnerChange(platform: Platform, server: ServerDoc): Promise
   const transfers = outbox.filter(({ was }) => was?.owner !== undefined);
   const lastTransfer = transfers.at(-1);
   if (!lastTransfer) return [];
-  const ids = [ownerId, ...transfers.map(({ was }) => was?.owner ?? ownerId)].map((userId) => `${serverId}:${userId}`);
-  const members = await platform.db.members.find({ _id: { $in: ids } }).toArray();
+  const userIds = [ownerId, ...transfers.map(({ was }) => was?.owner ?? ownerId)];
+  const members = await platform.db.members.find(toMemberKeys([serverId], userIds)).toArray();
   return (await toMembers(platform, server, members)).map((member) =>
     createPlacedEvent(
       serverPlace(serverId),

@@ -6,8 +6,10 @@ import { serverPlace } from '../../store/redis/log/keys.ts';
 import { hasLifecycleEvent, type OutboxSource, type PendingBatch } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { loadServerAccess } from '../members/access.ts';
+import { confirmMemberships } from '../members/membership.ts';
+import { deleteMemberships } from '../members/memberships.ts';
 import { createViewChanges } from '../members/visibility.ts';
-import { renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
+import { type RenderedEvents, renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
 import { toChannel } from './server-view.ts';
 
 /** How many channels, and how many members, one batch takes. */
@@ -55,12 +57,14 @@ async function acknowledge(
   ] as const;
   for (const [collection, documents] of collections) {
     const $in = documents.map(({ _id }) => _id);
-    if ($in.length > 0) await collection.updateMany({ _id: { $in } }, removeEntries(entryIdsOf(documents)), relaxedWriteConcern);
+    if ($in.length > 0)
+      await collection.updateMany({ _id: { $in }, serverId: server._id }, removeEntries(entryIdsOf(documents)), relaxedWriteConcern);
   }
 }
 
 /**
- * The pending events of a server, then of its members, then of its channels. Each batch continues at the `outboxAt` where the last one ended: index entries of
+ * The pending events of a server, then of its members, then of its channels. Before a join or a departure is relayed, the membership of the account exists or is
+ * deleted, also if the process that should have done so died (docs/store.md#members-and-memberships). Each batch continues at the `outboxAt` where the last one ended: index entries of
  * acknowledged events stay until the database cleans up, and would be read again.
  */
 async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingBatch, void> {
@@ -71,6 +75,8 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     const { server } = access;
     const ownEvents = await renderServerEvents(platform, server);
     const members = await findPending(db.members, serverId, membersFrom);
+    await deleteMemberships(platform, findDepartures(server, ownEvents));
+    await confirmMemberships(platform, members);
     const memberEvents = await renderMemberEvents(platform, server, members);
     const channels = await findPending(db.channels, serverId, channelsFrom);
     const viewChanges = await createViewChanges(access, { server, members, channels });
@@ -85,6 +91,12 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     channelsFrom = channels.at(-1)?.outboxAt ?? channelsFrom;
   }
 }
+
+/** The members whose end is relayed now. */
+const findDepartures = ({ _id: serverId, outbox = [] }: ServerDoc, { events }: RenderedEvents) => {
+  const relayedIds = new Set(events.map(({ id }) => id));
+  return outbox.flatMap(({ id, name, data }) => (name === 'MEMBER_REMOVE' && relayedIds.has(id) ? { serverId, ...data } : []));
+};
 
 /** The ids of servers that have overdue events, or whose members or channels have some. */
 async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {

@@ -4,14 +4,15 @@ import { everyoneDefault } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
 import { exists } from '../../store/mongo/database.ts';
-import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
-import type { MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { insertNew } from '../../store/mongo/insert.ts';
+import { type MemberDoc, type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
 import { writeMemberNames } from '../members/member-names.ts';
 import { newMember } from '../members/membership.ts';
+import { addMember, findServerIds } from '../members/memberships.ts';
 import { diffFields, writeAudit } from './audit.ts';
 import { removeServer } from './removals.ts';
 import { loadServerView, toServerSummary } from './server-view.ts';
@@ -51,8 +52,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     await insertNew(db.servers, server);
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
-    const { outcome } = await insertInSlot(db.members, { userId: actor.id }, limits.serversPerPerson, member);
-    if (outcome !== 'full') return writeMemberNames(platform, member);
+    if ((await addMember(platform, member)) !== 'full') return writeMemberNames(platform, member);
     await db.channels.deleteMany({ serverId: newId });
     await db.servers.deleteOne({ _id: newId });
     refuse('too_many_servers', { limit: limits.serversPerPerson });
@@ -67,17 +67,19 @@ export async function listServers(
   actor: Actor,
   { after = '', limit = limits.serversListed }: ServersQuery,
 ): Promise<{ items: ServerSummary[]; next: string | null }> {
-  const memberships = await platform.db.members
-    .find({ userId: actor.id, serverId: { $gt: after } }, { projection: { serverId: 1 } })
-    .sort({ userId: 1, serverId: 1 })
-    .limit(limit + 1)
-    .toArray();
-  const ids = memberships.slice(0, limit).map((membership) => membership.serverId);
-  const servers = await platform.db.servers
-    .find({ _id: { $in: ids } })
-    .sort({ _id: 1 })
-    .toArray();
-  return { items: servers.map(toServerSummary), next: memberships.length > limit ? (ids.at(-1) ?? null) : null };
+  const found = await findServerIds(platform, actor.id, after, limit + 1);
+  const ids = found.slice(0, limit);
+  const keys = toMemberKeys(ids, [actor.id]);
+  const [members, servers] = await Promise.all([
+    platform.db.members.find(keys, { projection: { serverId: 1 } }).toArray(),
+    platform.db.servers
+      .find({ _id: { $in: ids } })
+      .sort({ _id: 1 })
+      .toArray(),
+  ]);
+  const joinedIds = new Set(members.map(({ serverId }) => serverId));
+  const items = servers.filter(({ _id }) => joinedIds.has(_id)).map(toServerSummary);
+  return { items, next: found.length > limit ? (ids.at(-1) ?? null) : null };
 }
 
 /** A server in full. */
@@ -100,7 +102,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
   };
   if (ownerId !== undefined) {
     if (server.ownerId !== actor.id) refuse('not_owner');
-    const newOwner = await platform.db.members.findOne({ _id: `${serverId}:${ownerId}`, bot: false });
+    const newOwner = await platform.db.members.findOne({ ...toMemberKey(serverId, ownerId), bot: false });
     if (!newOwner) refuseField('/ownerId', 'Choose a person who is in this server.');
   }
   if (Object.keys(diffFields(server, set)).length === 0) return loadCurrentServerView(platform, serverId, actor.id);
@@ -130,7 +132,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
 
 /** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
 async function revertIfNewOwnerLeft(platform: Platform, serverId: string, newOwnerId: string | undefined, ownerId: string): Promise<void> {
-  if (newOwnerId === undefined || (await exists(platform.db.members, { _id: `${serverId}:${newOwnerId}` }))) return;
+  if (newOwnerId === undefined || (await exists(platform.db.members, toMemberKey(serverId, newOwnerId)))) return;
   await platform.db.servers.updateOne({ _id: serverId, ownerId: newOwnerId }, { $set: { ownerId } }); // the relay is woken only after this
   refuseField('/ownerId', 'Choose a person who is in this server.');
 }

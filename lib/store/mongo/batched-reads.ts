@@ -6,37 +6,52 @@ const maxIdsPerQuery = 500;
 
 type FoundDocs = ReadonlyMap<string, unknown>;
 
-/** The ids that were requested from a collection in this turn of the event loop, and the documents found for them. */
+/** The shard key of a document besides its `_id`, for a sharded collection. */
+type ShardKey = Readonly<Record<string, string>>;
+
+/** The ids that were requested from a collection in this turn of the event loop with their shard keys, and the documents found for them. */
 interface Batch {
-  readonly ids: Set<string>;
+  readonly shardKeys: Map<string, ShardKey>;
   readonly found: Promise<FoundDocs>;
 }
 
 const batches = new WeakMap<object, Batch>();
 
-async function readBatch<T extends { _id: string }>(collection: Collection<T>, ids: ReadonlySet<string>): Promise<FoundDocs> {
+/** The filter of documents by their ids and shard keys. All shard keys of a collection have the same fields. */
+function toFilter<T>(wanted: readonly (readonly [id: string, shardKey: ShardKey])[]): Filter<T> {
+  const fields = Object.keys(wanted[0]?.[1] ?? {});
+  const shardKeys = fields.map((field) => [field, { $in: [...new Set(wanted.map(([, shardKey]) => shardKey[field]))] }]);
+  return { _id: { $in: wanted.map(([id]) => id) }, ...Object.fromEntries(shardKeys) } as Filter<T>;
+}
+
+async function readBatch<T extends { _id: string }>(collection: Collection<T>, shardKeys: Batch['shardKeys']): Promise<FoundDocs> {
   await waitForNextTurn();
   batches.delete(collection);
-  const allIds = [...ids];
-  const chunks = Array.from({ length: Math.ceil(allIds.length / maxIdsPerQuery) }, (_, index) =>
-    allIds.slice(index * maxIdsPerQuery, (index + 1) * maxIdsPerQuery),
+  const wanted = [...shardKeys];
+  const chunks = Array.from({ length: Math.ceil(wanted.length / maxIdsPerQuery) }, (_, index) =>
+    wanted.slice(index * maxIdsPerQuery, (index + 1) * maxIdsPerQuery),
   );
-  const found = await Promise.all(chunks.map((chunk) => collection.find({ _id: { $in: chunk } } as Filter<T>).toArray()));
+  const found = await Promise.all(chunks.map((chunk) => collection.find(toFilter<T>(chunk)).toArray()));
   return new Map(found.flat().map((one) => [one._id, one]));
 }
 
 /**
  * Reads a document by its id; null when there is none. All ids that are requested from a collection in one turn of the event loop are read together, with one
- * query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a few queries.
+ * query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a few queries. For a sharded
+ * collection, pass the shard key of the document.
  */
-export async function readById<T extends { _id: string }>(collection: Collection<T>, id: string): Promise<T | null> {
+export async function readById<T extends { _id: string }>(
+  collection: Collection<T>,
+  id: string,
+  shardKey: ShardKey = {},
+): Promise<T | null> {
   let batch = batches.get(collection);
   if (!batch) {
-    const ids = new Set<string>();
-    batch = { ids, found: readBatch(collection, ids) };
+    const shardKeys = new Map<string, ShardKey>();
+    batch = { shardKeys, found: readBatch(collection, shardKeys) };
     batches.set(collection, batch);
   }
-  batch.ids.add(id);
+  batch.shardKeys.set(id, shardKey);
   return ((await batch.found).get(id) as T | undefined) ?? null;
 }
 

@@ -4,7 +4,6 @@ import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import { firstConnectMs } from '../../base/process.ts';
 import { patchConnectionClose, WaitQueueTimeoutError } from './driver.ts';
-import { migrate } from './migrations.ts';
 import { accountSchema, applicationSchema, tokenSchema } from './models/account.ts';
 import { cooldownSchema } from './models/cooldown.ts';
 import { deliverySchema } from './models/delivery.ts';
@@ -14,6 +13,7 @@ import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
 import { logSchema } from './models/log.ts';
 import { loginCodeSchema } from './models/login-code.ts';
+import { membershipSchema } from './models/membership.ts';
 import { messageSchema } from './models/message.ts';
 import { metaSchema, migrationSchema } from './models/meta.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
@@ -42,6 +42,7 @@ const schemas = {
   servers: serverSchema,
   channels: channelSchema,
   members: memberSchema,
+  memberships: membershipSchema,
   bans: banSchema,
   invites: inviteSchema,
   audit: auditSchema,
@@ -87,8 +88,6 @@ const getCollections = (connection: Connection): Collections => {
 export interface Database extends Collections {
   /** Creates the collections and indexes that are missing. */
   createIndexes(): Promise<void>;
-  /** Runs the migrations that this database has not had yet. They need the indexes. */
-  migrate(): Promise<void>;
   /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;
@@ -149,7 +148,6 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   const collections = getCollections(connection);
   return {
     ...collections,
-    migrate: () => migrate(collections, log),
     async createIndexes() {
       for (const [name, schema] of Object.entries(schemas)) await connection.model(name, schema as Schema).createIndexes();
     },

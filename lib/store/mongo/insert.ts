@@ -62,7 +62,7 @@ export async function insertInSlot<T extends { _id: string; slot?: number }>(
     const filter = { ...scope, slot: { $gte: 0 } } as Filter<T>;
     const existing = await collection.find(filter).project<{ _id: unknown; slot: number }>({ slot: 1 }).sort({ slot: 1 }).toArray();
     if (existing.some((one) => one._id === doc._id))
-      return { outcome: 'exists', doc: (await collection.findOne({ _id: doc._id } as Filter<T>)) as T };
+      return { outcome: 'exists', doc: (await collection.findOne({ ...scope, _id: doc._id } as Filter<T>)) as T };
     const slot = pickFreeSlot(
       existing.map((one) => one.slot),
       limit,

@@ -21,6 +21,7 @@ import {
   setOverwrite,
 } from '../../harness/factories.ts';
 import { type Caller, refused, send } from '../../harness/requests.ts';
+import { insertMembers } from '../../harness/seed.ts';
 import { newBot, newMember, useServer } from '../../harness/use.ts';
 
 const path = '/api/users/@me/sync';
@@ -71,7 +72,7 @@ describe('GET /api/users/@me/sync', () => {
       memberDoc(api.platform, serverId, owner.id, false),
       memberDoc(api.platform, serverId, userId, isBot),
     ]);
-    await db.members.insertMany(members.map(({ slot: _slot, ...member }) => member));
+    await insertMembers(api.platform, members);
     return serverId;
   };
 

@@ -5,8 +5,8 @@ import { grantServerTypes } from '../../../lib/domain/servers/grants.ts';
 import type { Answer } from '../../harness/api.ts';
 import { grantTypes, makeBot, makeMember, makePeople, makePerson, makeServer } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
+import { fillMemberships } from '../../harness/memberships.ts';
 import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
-import { fillMemberships } from '../../harness/seed.ts';
 import { useCommunity } from './community-fixture.ts';
 
 describe('POST /api/discovery/servers/{serverId}/join', () => {
@@ -108,14 +108,14 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
 
   it('404 without a code when the server is deleted after the first check', async () => {
     const joiner = await makePerson(api);
-    beforeNextQuery(api.platform.db.members, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
+    beforeNextQuery(api.platform.db.memberships, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
     expectUnlisted(await joinBy(joiner));
     expect(await api.platform.db.members.countDocuments({ userId: joiner.id })).to.equal(0);
   });
 
   it('403 banned when the ban is made after the first check', async () => {
     const joiner = await makePerson(api);
-    beforeNextQuery(api.platform.db.members, 'countDocuments', () => ban(joiner));
+    beforeNextQuery(api.platform.db.memberships, 'countDocuments', () => ban(joiner));
     await refused(api, [403, 'banned'], joiner, 'POST', path());
     expect(await count()).to.equal(1);
   });

@@ -12,8 +12,8 @@ import {
   storeBan,
 } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
+import { fillMemberships } from '../../harness/memberships.ts';
 import { inParallel, refused, send, tally } from '../../harness/requests.ts';
-import { fillMemberships } from '../../harness/seed.ts';
 import { newMember, newPerson, useServer } from '../../harness/use.ts';
 
 describe('joining', () => {
@@ -140,8 +140,8 @@ describe('joining', () => {
     it('403 banned when the ban is stored after the check for one; the use is returned', async () => {
       const joiner = await makePerson(api);
       const { code } = await makeInvite(api, owner, server.id, { maxUses: 1 });
-      const { members } = api.platform.db;
-      beforeNextQuery(members, 'countDocuments', () => storeBan(api, server.id, joiner.id));
+      const { members, memberships } = api.platform.db;
+      beforeNextQuery(memberships, 'countDocuments', () => storeBan(api, server.id, joiner.id));
       await refused(api, [403, 'banned'], joiner, 'POST', `/api/invites/${code}`);
       expect(await members.countDocuments({ userId: joiner.id })).to.equal(0);
       expect((await send<InvitePreview>(api, 200, null, 'GET', `/api/invites/${code}`)).server.memberCount).to.equal(2);
@@ -150,7 +150,7 @@ describe('joining', () => {
     it('404 when the server is deleted after the check for it', async () => {
       const joiner = await makePerson(api);
       const { code } = await makeInvite(api, owner, server.id);
-      beforeNextQuery(api.platform.db.members, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
+      beforeNextQuery(api.platform.db.memberships, 'countDocuments', () => api.platform.db.servers.deleteOne({ _id: server.id }));
       await refused(api, [404, 'not_found'], joiner, 'POST', `/api/invites/${code}`);
       expect(await api.platform.db.members.countDocuments({ userId: joiner.id })).to.equal(0);
     });

@@ -13,8 +13,8 @@ import {
   setOverwrite,
   unknownId,
 } from '../../harness/factories.ts';
+import { fillMemberships } from '../../harness/memberships.ts';
 import { type Caller, inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
-import { fillMemberships } from '../../harness/seed.ts';
 import { newMember, newPerson, useServer } from '../../harness/use.ts';
 
 const [viewChannel, manageServer, administrator] = [1, 1 << 8, 1 << 12];

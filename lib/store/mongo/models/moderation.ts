@@ -10,7 +10,7 @@ export interface BanDoc {
   createdAt: Date;
 }
 
-export const banSchema = new Schema<BanDoc>({}, { collection: 'bans' });
+export const banSchema = new Schema<BanDoc>({}, { collection: 'bans', shardKey: { serverId: 'hashed' } });
 banSchema.index({ serverId: 1, createdAt: -1, _id: -1 });
 
 /** An invite; `_id` is its code. A `maxUses` or `maxAgeSecs` of 0 means no limit. */
@@ -48,5 +48,5 @@ export interface AuditDoc {
   createdAt: Date;
 }
 
-export const auditSchema = new Schema<AuditDoc>({}, { collection: 'audit' });
+export const auditSchema = new Schema<AuditDoc>({}, { collection: 'audit', shardKey: { serverId: 'hashed' } });
 auditSchema.index({ serverId: 1, _id: -1 });

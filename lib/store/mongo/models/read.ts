@@ -9,6 +9,6 @@ export interface ReadDoc {
   messageId: string;
 }
 
-export const readSchema = new Schema<ReadDoc>({}, { collection: 'reads' });
+export const readSchema = new Schema<ReadDoc>({}, { collection: 'reads', shardKey: { userId: 'hashed' } });
 readSchema.index({ userId: 1, messageId: -1 });
 readSchema.index({ channelId: 1 });

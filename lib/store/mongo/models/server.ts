@@ -111,16 +111,14 @@ channelSchema.index({ archiveAt: 1 }, { name: dueThreadsIndex, partialFilterExpr
 indexOutbox(channelSchema, { serverId: 1 });
 
 /**
- * The membership of an account in a server. `_id` is `<serverId>:<userId>`, which makes the pair unique. Its outbox has the events of its joining and of its
- * roles.
+ * A member: an account in a server. `_id` is `<serverId>:<userId>`, which makes the pair unique. Its outbox has the events of its joining and of its roles. Only
+ * this document decides about access. `MembershipDoc` is its mirror by account.
  */
 export interface MemberDoc extends Outbox<MemberEvent> {
   _id: string;
   serverId: string;
   userId: string;
   bot: boolean;
-  /** Slot among the person's servers, 0-99. The unique index on it enforces the limit of 100. Absent for bots. */
-  slot?: number;
   /** Role ids, without `@everyone`. */
   roles: string[];
   joinedAt: Date;
@@ -135,12 +133,25 @@ export const memberNameIndexes = { username: 'member_usernames', displayName: 'm
 /** The index of members whose `search` must be written. */
 export const renamedMembersIndex = 'renamed_members';
 
-export const memberSchema = new Schema<MemberDoc>({}, { collection: 'members' });
+export const memberSchema = new Schema<MemberDoc>({}, { collection: 'members', shardKey: { serverId: 'hashed' } });
 indexOutbox(memberSchema, { serverId: 1 });
-memberSchema.index({ userId: 1, serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });
-memberSchema.index({ userId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 memberSchema.index({ serverId: 1 }, { name: 'bots_of_server', partialFilterExpression: { bot: true } });
 memberSchema.index({ serverId: 1, 'search.username': 1, userId: 1 }, { name: memberNameIndexes.username });
 memberSchema.index({ serverId: 1, 'search.displayName': 1, userId: 1 }, { name: memberNameIndexes.displayName });
 memberSchema.index({ renameId: 1 }, { name: renamedMembersIndex, partialFilterExpression: { renameId: { $exists: true } } });
+
+/** The filter of one member or ban. It has the shard key, so that one shard answers. */
+export const toMemberKey = (serverId: string, userId: string): { _id: string; serverId: string } => ({
+  _id: `${serverId}:${userId}`,
+  serverId,
+});
+
+/** The filter of the members that these accounts are in these servers, with their shard keys. */
+export const toMemberKeys = (
+  serverIds: readonly string[],
+  userIds: readonly string[],
+): { _id: { $in: string[] }; serverId: { $in: string[] } } => ({
+  _id: { $in: serverIds.flatMap((serverId) => userIds.map((userId) => `${serverId}:${userId}`)) },
+  serverId: { $in: [...serverIds] },
+});
