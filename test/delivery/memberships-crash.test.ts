@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
+import { makeInvite, makeMember, makePerson, makeServer } from '../harness/factories.ts';
+import { startInteractionFixture } from '../harness/interaction-fixture.ts';
+import { fillMemberships } from '../harness/memberships.ts';
+import { sendFatal, useOwnProcess } from '../harness/own-process.ts';
+import { startNode } from '../harness/parlance.ts';
+import type { Caller } from '../harness/requests.ts';
+import { make, use } from '../harness/use.ts';
+import { expectMembers, finishAll, readServers } from './membership-fixture.ts';
+
+interface Request {
+  as: Caller;
+  method: string;
+  path: string;
+  body?: unknown;
+}
+
+/** The accounts and the server of a test. `person` is in 99 other servers. */
+interface Setting {
+  owner: Caller;
+  person: Caller;
+  serverId: string;
+}
+
+describe('memberships: an api process dies during a join or a removal', function () {
+  this.timeout(180_000); // each test starts a process
+  const fixture = use(startInteractionFixture);
+  const node = use(() => startNode(fixture.worker.config));
+  const start = useOwnProcess(() => fixture.worker.config);
+  const owner = make(() => makePerson(fixture.api));
+  const server = make(() => makeServer(fixture.api, owner), { each: true });
+
+  const join = async ({ owner: inviter, person, serverId }: Setting): Promise<Request> => {
+    const { code } = await makeInvite(fixture.api, inviter, serverId);
+    return { as: person, method: 'POST', path: `/api/invites/${code}` };
+  };
+  const leave = ({ person, serverId }: Setting): Request => ({ as: person, method: 'DELETE', path: `/api/users/@me/servers/${serverId}` });
+  const kick = ({ person, serverId, owner: as }: Setting): Request => ({
+    as,
+    method: 'DELETE',
+    path: `/api/servers/${serverId}/members/${person.id}`,
+  });
+  const ban = ({ person, serverId, owner: as }: Setting): Request => ({
+    as,
+    method: 'PUT',
+    path: `/api/servers/${serverId}/bans/${person.id}`,
+  });
+  const deleteServer = ({ serverId, owner: as }: Setting): Request => ({ as, method: 'DELETE', path: `/api/servers/${serverId}` });
+  const createServer = ({ person: as }: Setting): Request => ({ as, method: 'POST', path: '/api/servers', body: { name: 'x' } });
+
+  /** What a request does before it dies at `failpoint`: whether the person was a member before, and is one afterward. */
+  const cases: readonly {
+    name: string;
+    failpoint: Failpoint;
+    request: (setting: Setting) => Request | Promise<Request>;
+    was: boolean;
+    is: boolean;
+  }[] = [
+    { name: 'a join, before the member', failpoint: 'after-membership-claim', request: join, was: false, is: false },
+    { name: 'a join, after the member', failpoint: 'after-member-write', request: join, was: false, is: true },
+    { name: 'a new server, before its owner', failpoint: 'after-membership-claim', request: createServer, was: false, is: false },
+    { name: 'a leave, before the member', failpoint: 'after-departure-intent', request: leave, was: true, is: true },
+    { name: 'a leave, after the member', failpoint: 'after-departure', request: leave, was: true, is: false },
+    { name: 'a kick, after the member', failpoint: 'after-departure', request: kick, was: true, is: false },
+    { name: 'a ban, after the member', failpoint: 'after-departure', request: ban, was: true, is: false },
+    { name: 'a deleted server, after its members', failpoint: 'after-departure', request: deleteServer, was: true, is: false },
+  ];
+
+  for (const { name, failpoint, request, was, is } of cases)
+    it(`${name}: a connect shows the members, and the slot is ${is ? 'kept' : 'free again'}`, async () => {
+      const { api } = fixture;
+      const person = was ? await makeMember(api, owner, server.id) : await makePerson(api);
+      await fillMemberships(api.platform, person.id, 99);
+      const { as, method, path, body } = await request({ owner, person, serverId: server.id });
+      await sendFatal(await start('api', failpoint), as.as, method, path, body);
+
+      const isDeleted = request === deleteServer;
+      const joined = (await readServers(node, person.token)).filter((id) => id === server.id);
+      expect(joined).to.deep.equal(is ? [server.id] : []);
+      await finishAll(fixture, server.id);
+      await expectMembers(fixture, server.id, [...(isDeleted ? [] : [owner.id]), ...(is ? [person.id] : [])]);
+      expect(await api.platform.db.memberships.countDocuments({ userId: person.id })).to.equal(is ? 100 : 99);
+      expect((await api.call('POST', '/api/servers', { as: person.as, body: { name: 'one more' } })).status).to.equal(is ? 400 : 201);
+    });
+});
