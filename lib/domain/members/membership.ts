@@ -122,13 +122,13 @@ export async function removeMember(
 }
 
 /**
- * Makes sure that members whose join is about to be relayed have a membership, so that a later connect does not miss their server: a removal or a sweep that
+ * Makes sure that members of a server whose join is about to be relayed have a membership, so that a later connect does not miss their server: a removal or a sweep that
  * ran at the same moment as the join may have deleted it. Removes a person who is in 100 other servers by now.
  */
-export async function confirmMemberships(platform: EnqueuePlatform, members: readonly MemberDoc[]): Promise<void> {
+export async function confirmMemberships(platform: EnqueuePlatform, serverId: string, members: readonly MemberDoc[]): Promise<void> {
   const joined = members.filter(({ outbox }) => !isAnnounced(outbox));
-  for (const member of await findUnconfirmed(platform, joined))
-    if (!(await claimMembership(platform, member))) await removeMember(platform, member.serverId, member.userId, Number.POSITIVE_INFINITY);
+  for (const member of await findUnconfirmed(platform, serverId, joined))
+    if (!(await claimMembership(platform, member))) await removeMember(platform, serverId, member.userId, Number.POSITIVE_INFINITY);
 }
 
 /** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */

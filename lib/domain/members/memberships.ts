@@ -106,7 +106,7 @@ export async function deleteMemberships({ db }: Platform, departed: readonly (Me
 
 /** Deletes the memberships of accounts in a server that is deleted. */
 export async function deleteMembershipsOfServer({ db }: Platform, serverId: string, userIds: readonly string[]): Promise<void> {
-  if (userIds.length > 0) await db.memberships.deleteMany(toMembershipKeys(userIds.map((userId) => ({ userId, serverId }))));
+  await db.memberships.deleteMany(toMembershipKeys(serverId, userIds));
 }
 
 /** Makes `sweepMemberships` look for the member of a membership, and delete the membership if the member is gone by then. */
@@ -114,10 +114,11 @@ export async function markUncertain({ db, now }: Platform, member: MemberRef): P
   await db.memberships.updateOne(toMembershipKey(member), { $set: { checkAt: new Date(now()) } });
 }
 
-/** The members among `members` whose memberships may be missing or deleted by a concurrent removal. */
-export async function findUnconfirmed<M extends MemberDoc>({ db }: Platform, members: readonly M[]): Promise<M[]> {
+/** The members of a server among `members` whose memberships are missing, or may be deleted by a concurrent removal. */
+export async function findUnconfirmed({ db }: Platform, serverId: string, members: readonly MemberDoc[]): Promise<MemberDoc[]> {
   if (members.length === 0) return [];
-  const confirmed = { ...toMembershipKeys(members), checkAt: { $exists: false } };
+  const userIds = members.map(({ userId }) => userId);
+  const confirmed = { ...toMembershipKeys(serverId, userIds), checkAt: { $exists: false } };
   const found = await db.memberships.find(confirmed, { projection: { joinedAt: 1 } }).toArray();
   const joinedAtById = new Map(found.map(({ _id, joinedAt }) => [_id, joinedAt.getTime()]));
   return members.filter((member) => joinedAtById.get(toMembershipKey(member)._id) !== member.joinedAt.getTime());

@@ -1,6 +1,6 @@
 import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
-import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
+import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
 import { hasLifecycleEvent, type OutboxSource, type PendingBatch } from '../events/outbox-source.ts';
@@ -51,15 +51,15 @@ async function acknowledge(
   const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
   const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
   if (stages.length > 0) await db.servers.updateOne({ _id: server._id }, stages, relaxedWriteConcern);
-  const collections = [
-    [db.members, members],
-    [db.channels, channels],
-  ] as const;
-  for (const [collection, documents] of collections) {
-    const $in = documents.map(({ _id }) => _id);
-    if ($in.length > 0)
-      await collection.updateMany({ _id: { $in }, serverId: server._id }, removeEntries(entryIdsOf(documents)), relaxedWriteConcern);
+  if (members.length > 0) {
+    const keys = toMemberKeys(
+      [server._id],
+      members.map(({ userId }) => userId),
+    );
+    await db.members.updateMany(keys, removeEntries(entryIdsOf(members)), relaxedWriteConcern);
   }
+  const $in = channels.map(({ _id }) => _id);
+  if ($in.length > 0) await db.channels.updateMany({ _id: { $in } }, removeEntries(entryIdsOf(channels)), relaxedWriteConcern);
 }
 
 /**
@@ -76,7 +76,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     const ownEvents = await renderServerEvents(platform, server);
     const members = await findPending(db.members, serverId, membersFrom);
     await deleteMemberships(platform, findDepartures(server, ownEvents));
-    await confirmMemberships(platform, members);
+    await confirmMemberships(platform, serverId, members);
     const memberEvents = await renderMemberEvents(platform, server, members);
     const channels = await findPending(db.channels, serverId, channelsFrom);
     const viewChanges = await createViewChanges(access, { server, members, channels });

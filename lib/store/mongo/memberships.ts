@@ -30,7 +30,7 @@ export async function settleMemberships(
     _id: { $in: uncertain.map(({ serverId, userId }) => `${serverId}:${userId}`) },
     serverId: { $in: [...new Set(uncertain.map(({ serverId }) => serverId))] },
   };
-  const found = await members.find(keys, { projection: { joinedAt: 1 } }).toArray();
+  const found = await members.find(keys, { projection: { joinedAt: 1 }, hint: '_id_' }).toArray();
   const joinedAtById = new Map(found.map(({ _id, joinedAt }) => [_id, joinedAt]));
   await memberships.bulkWrite(
     uncertain.map((one) => {

@@ -34,10 +34,8 @@ export const toMembershipKey = ({ userId, serverId }: { userId: string; serverId
   userId,
 });
 
-/** The filter of several memberships, with their shard keys. */
-export const toMembershipKeys = (
-  members: readonly { userId: string; serverId: string }[],
-): { _id: { $in: string[] }; userId: { $in: string[] } } => ({
-  _id: { $in: members.map(({ userId, serverId }) => `${userId}:${serverId}`) },
-  userId: { $in: [...new Set(members.map(({ userId }) => userId))] },
+/** The filter of the memberships of these accounts in a server, with their shard keys. */
+export const toMembershipKeys = (serverId: string, userIds: readonly string[]): { serverId: string; userId: { $in: string[] } } => ({
+  serverId,
+  userId: { $in: [...userIds] },
 });

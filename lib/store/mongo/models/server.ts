@@ -147,11 +147,11 @@ export const toMemberKey = (serverId: string, userId: string): { _id: string; se
   serverId,
 });
 
-/** The filter of the members that these accounts are in these servers, with their shard keys. */
+/**
+ * The filter of the members that these accounts are in these servers. Only one index fits it. With ids and `serverId` together, a planner may read all members
+ * of the servers.
+ */
 export const toMemberKeys = (
   serverIds: readonly string[],
   userIds: readonly string[],
-): { _id: { $in: string[] }; serverId: { $in: string[] } } => ({
-  _id: { $in: serverIds.flatMap((serverId) => userIds.map((userId) => `${serverId}:${userId}`)) },
-  serverId: { $in: [...serverIds] },
-});
+): { serverId: { $in: string[] }; userId: { $in: string[] } } => ({ serverId: { $in: [...serverIds] }, userId: { $in: [...userIds] } });
