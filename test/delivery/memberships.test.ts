@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { withSharedFields } from '../../lib/store/mongo/database.ts';
 import { insertNew } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
 import { migrate } from '../../lib/store/mongo/migrations.ts';
@@ -200,8 +201,8 @@ describe('memberships', () => {
       const { members, memberships } = fixture.worker.db;
       await joinServer();
       const bot = await makeBot(fixture.api, owner, server.id);
-      const slots = { $set: { slot: 41 } };
-      await members.updateOne({ _id: `${server.id}:${person.id}`, serverId: server.id }, slots as never);
+      const oldMembers = withSharedFields<{ slot?: number }>(members);
+      await oldMembers.updateOne({ _id: `${server.id}:${person.id}` }, { $set: { slot: 41 } });
       await memberships.deleteMany({});
       for (let run = 0; run < 2; run++) {
         await runMigrations();

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { readMember } from '../../lib/domain/members/memberships.ts';
 import { readById } from '../../lib/store/mongo/batched-reads.ts';
 import { startMonitoredApi } from '../harness/api.ts';
-import { makePeople } from '../harness/seed.ts';
+import { makePeople, makeServers } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
 
 describe('batched reads', () => {
@@ -18,5 +19,19 @@ describe('batched reads', () => {
     expect(commands.filter((name) => name === 'find')).to.have.length(1);
     await db.accounts.updateOne({ _id: people[0]?.id as string }, { $set: { displayName: 'renamed' } });
     expect((await readById(db.accounts, people[0]?.id as string))?.displayName).to.equal('renamed');
+  });
+
+  it('reads members of several servers, which are sharded by server, with one query', async () => {
+    const { commands, platform } = api;
+    const people = await makePeople(platform, 2);
+    const servers = await makeServers(
+      platform,
+      people.map(({ id }) => [{ id, bot: false }]),
+    );
+    const pairs = servers.flatMap(({ serverId }) => people.map(({ id }) => ({ serverId, id })));
+    commands.length = 0;
+    const found = await Promise.all(pairs.map(({ serverId, id }) => readMember(platform, serverId, id)));
+    expect(found.map((one) => one?.userId)).to.deep.equal([people[0]?.id, undefined, undefined, people[1]?.id]);
+    expect(commands.filter((name) => name === 'find')).to.have.length(1);
   });
 });

@@ -76,10 +76,9 @@ const newDepartureEntry = ({ serverId, userId, joinedAt }: MemberDoc, at: Date):
 
 /**
  * Removes an account from a server, with its own role if it is a bot (docs/behavior/servers.md#bot-role). False if it is not a member. The remaining members
- * and the account get the event even after a crash: the entry is added to the server's outbox before the membership is deleted, and a worker relays it only
- * after that. The member is deleted before its membership, the count and the role are updated, so access ends at once. If the process dies before the
- * membership is deleted, the relay deletes it (docs/store.md#members-and-memberships). Refuses with `unavailable` if the server has
- * `maxPendingEvents` pending events.
+ * and the account get the event even after a crash: the entry is added to the server's outbox before the member is deleted, and a worker relays it only after
+ * that. The member is deleted before the membership, the count and the role are updated, so access ends at once. If the process dies in between, the relay
+ * deletes the membership (docs/store.md#members-and-memberships). Refuses with `unavailable` if the server has `maxPendingEvents` pending events.
  */
 export async function removeMember(
   platform: EnqueuePlatform,

@@ -11,7 +11,7 @@ import type { MemberDoc } from './models/server.ts';
 interface Migration {
   /** Its name in the database. It never changes. */
   name: string;
-  run(db: Collections): Promise<void>;
+  run: (db: Collections) => Promise<void>;
 }
 
 /** How many documents a migration reads at once. */
