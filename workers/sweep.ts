@@ -12,6 +12,7 @@ import { recountMembers } from '../lib/domain/members/membership.ts';
 import { sweepMemberships } from '../lib/domain/members/memberships.ts';
 import { sweepNotices } from '../lib/domain/members/notices.ts';
 import { sweepCrossposts } from '../lib/domain/messages/crossposts.ts';
+import { sweepReactions } from '../lib/domain/messages/reaction-changes.ts';
 import { sweepPreviews } from '../lib/domain/previews/previews.ts';
 import { finishRemoval } from '../lib/domain/servers/finish-removal.ts';
 import { findOverdueRemovals } from '../lib/domain/servers/removals.ts';
@@ -93,6 +94,7 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { clo
     repeat(() => runSweep('member-counts', () => recountMembers(platform)), intervalMs),
     repeat(() => runSweep('memberships', () => sweepMemberships(platform)), intervalMs),
     repeat(() => runSweep('member-names', () => sweepMemberNames(platform)), intervalMs),
+    repeat(() => runSweep('reactions', () => sweepReactions(platform)), intervalMs),
     repeat(() => runSweep('removals', () => finishOverdueRemovals(platform)), intervalMs),
     repeat(() => runSweep('hidden-channels', () => sweepHiddenChannels(platform)), hiddenChannelsIntervalMs),
     repeat(() => runSweep('presences', () => publishPresences(platform)), presencesIntervalMs),

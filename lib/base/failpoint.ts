@@ -15,6 +15,8 @@ export type Failpoint =
   | 'after-file-write'
   | 'after-blob-write'
   | 'after-message-write'
+  | 'after-reaction-begin'
+  | 'after-reaction-write'
   | 'after-picture-open'
   | 'after-picture-shown'
   | 'after-removal-intent'

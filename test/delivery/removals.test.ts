@@ -35,10 +35,11 @@ describe('finish-removal', () => {
   };
   /** Counts what is left of channels, by collection. */
   const countLeft = async (...channelIds: string[]): Promise<Record<string, number>> => {
-    const { messages, channels, reads, follows, removals } = fixture.api.platform.db;
+    const { messages, reactions, channels, reads, follows, removals } = fixture.api.platform.db;
     const $in = { $in: channelIds };
     const counts = {
       messages: await messages.countDocuments({ channelId: $in }),
+      reactions: await reactions.countDocuments({ channelId: $in }),
       channels: await channels.countDocuments({ _id: $in }),
       reads: await reads.countDocuments({ channelId: $in }),
       follows: await follows.countDocuments({ $or: [{ sourceId: $in }, { targetId: $in }] }),
@@ -63,6 +64,7 @@ describe('finish-removal', () => {
     const id = await newChannel();
     const [first, second] = [await thread(id), await thread(id)];
     await insertMessages(id, 4_500);
+    await call(204, 'PUT', `/api/channels/${id}/messages/${await post(id)}/reactions/👍`);
     await call(204, 'PUT', `/api/channels/${id}/read`, { messageId: await post(first) });
     await fixture.api.platform.db.follows.insertMany([
       { _id: `${id}:a`, sourceId: id, targetId: 'a', slot: 0 },

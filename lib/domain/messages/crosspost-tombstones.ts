@@ -20,7 +20,7 @@ export async function removableTombstones(platform: Platform, tombstones: readon
 
 /**
  * Removes the tombstones of a message's copies that were kept only for its crosspost, up to the channel `lastChannelId`. Called after the progress mark has
- * reached `lastChannelId`, or when the crosspost is over.
+ * reached `lastChannelId`, or when the crosspost is over. Those whose reactions are still stored are removed with them.
  */
 export async function clearTombstones(platform: Platform, messageId: string, lastChannelId: string): Promise<void> {
   await platform.db.messages.deleteMany({
@@ -28,5 +28,6 @@ export async function clearTombstones(platform: Platform, messageId: string, las
     channelId: { $lte: lastChannelId },
     deleted: true,
     outboxAt: { $exists: false },
+    reactionCount: { $exists: false },
   });
 }

@@ -12,6 +12,7 @@ import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../eve
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
+import { completeRelayedChanges } from './reaction-changes.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
 const batchDocumentsMax = 100;
@@ -93,16 +94,21 @@ async function repairAfterCrash({ platform, channelId, messages }: RelayedMessag
     await requestRecount(platform, channelId, relaxedWriteConcern);
 }
 
-/** Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs. */
+/**
+ * Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs and those whose reactions are
+ * still stored.
+ */
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
   await Promise.all(batches.map(repairAfterCrash));
   const messages = batches.flatMap((one) => one.messages);
+  await completeRelayedChanges(platform, messages);
   const eventIds = messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id));
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
-  if (removable.length) await platform.db.messages.deleteMany({ _id: { $in: removable }, deleted: true });
+  if (removable.length)
+    await platform.db.messages.deleteMany({ _id: { $in: removable }, deleted: true, reactionCount: { $exists: false } });
   const $in = messages.map(({ _id }) => _id);
   await platform.db.messages.updateMany({ _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
 }

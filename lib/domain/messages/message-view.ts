@@ -3,10 +3,11 @@ import { truncate } from '../../base/text.ts';
 import type { Attachment, Message, ReplyPreview } from '../../contract/message.ts';
 import type { Author } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import type { MessageDoc, StoredAttachment, StoredReaction } from '../../store/mongo/models/message.ts';
+import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
 import { deletedAuthor, loadAccounts, toAuthor, toUserSummary } from '../accounts/public-profiles.ts';
 import { toShownEmbed } from '../files/image-links.ts';
+import { findOwnReactions, toReactions } from './reaction-reads.ts';
 
 type Accounts = ReadonlyMap<string, AccountDoc>;
 
@@ -42,21 +43,16 @@ const toAttachment = (baseUrl: string, stored: StoredAttachment): Attachment => 
   url: fileUrl(baseUrl, stored),
 });
 
-const toReaction = ({ emoji, users }: StoredReaction, viewerId: string | null): Message['reactions'][number] => ({
-  emoji,
-  count: users.length,
-  me: viewerId !== null && users.includes(viewerId),
-});
-
 /** What `buildMessage` needs besides the message. */
 interface ViewContext {
   config: Platform['config'];
   viewerId: string | null;
   accounts: Accounts;
   originals: ReadonlyMap<string, MessageDoc>;
+  ownReactions: ReadonlySet<string>;
 }
 
-function buildMessage(message: MessageDoc, { config, viewerId, accounts, originals }: ViewContext): Message {
+function buildMessage(message: MessageDoc, { config, viewerId, accounts, originals, ownReactions }: ViewContext): Message {
   const original = message.replyTo === null ? undefined : originals.get(message.replyTo);
   const embeds = message.previews ? [...message.embeds, ...message.previews] : message.embeds;
   return {
@@ -68,7 +64,7 @@ function buildMessage(message: MessageDoc, { config, viewerId, accounts, origina
     editedAt: message.editedAt?.toISOString() ?? null,
     attachments: message.attachments.map((one) => toAttachment(config.baseUrl, one)),
     embeds: embeds.map((one) => toShownEmbed(config, one)),
-    reactions: message.reactions?.map((one) => toReaction(one, viewerId)) ?? [],
+    reactions: toReactions(message, viewerId, ownReactions),
     mentions: message.mentions,
     mentionRoles: message.mentionRoles,
     mentionEveryone: message.mentionEveryone,
@@ -87,8 +83,8 @@ export type Viewer = AccountDoc | null;
 
 /**
  * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors and reply previews are current
- * (docs/behavior/messages.md#replies). Takes one query for the originals of replies and one for accounts that are not cached. `versions` are access versions
- * that this request has read already.
+ * (docs/behavior/messages.md#replies). Takes one query for the originals of replies, one for the viewer's reactions and one for accounts that are not cached.
+ * `versions` are access versions that this request has read already.
  */
 export async function toMessages(
   platform: Platform,
@@ -97,12 +93,16 @@ export async function toMessages(
   versions?: ReadonlyMap<string, string | null>,
 ): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
-  const found = replies.length ? await platform.db.messages.find({ _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [];
+  const viewerId = viewer?._id ?? null;
+  const [found, ownReactions] = await Promise.all([
+    replies.length ? platform.db.messages.find({ _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [],
+    findOwnReactions(platform, messages, viewerId),
+  ]);
   const originals = new Map(found.map((original) => [original._id, original]));
   const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
   const accounts = await loadAccounts(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
-  const context = { config: platform.config, viewerId: viewer?._id ?? null, accounts, originals };
+  const context = { config: platform.config, viewerId, accounts, originals, ownReactions };
   return messages.map((message) => buildMessage(message, context));
 }
 

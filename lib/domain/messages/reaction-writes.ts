@@ -1,6 +1,14 @@
+import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
+import { pollUntil } from '../../base/poll.ts';
+import { type Filter, relaxedWriteConcern, type Update } from '../../store/mongo/database.ts';
+import { insertNew } from '../../store/mongo/insert.ts';
+import type { MessageDoc, ReactionCounter } from '../../store/mongo/models/message.ts';
+import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
+import { type ReactionDoc, toReactionId } from '../../store/mongo/models/reaction.ts';
 import type { Platform } from '../../store/platform.ts';
-import { addEventInPipeline, outboxHasRoom } from '../events/pending-events.ts';
+import { outboxHasRoom } from '../events/pending-events.ts';
+import { completeChanges, inEffect, reactionChangeMs } from './reaction-changes.ts';
 
 /** A reaction that a request names: the caller's, with one emoji, on one message. */
 export interface Reaction {
@@ -11,104 +19,134 @@ export interface Reaction {
   emoji: string;
 }
 
-// Aggregation expressions on a stored message. Values from a request are wrapped in `$literal`.
-const storedReactions = { $ifNull: ['$reactions', []] };
-const literal = (value: string) => ({ $literal: value });
-const isSameEmoji = ({ identity }: Reaction) => ({ $eq: ['$$one.identity', literal(identity)] });
-/** `field` of this emoji's entry; missing if nobody reacted with it. */
-const toEntryField = (reaction: Reaction, field: 'emoji' | 'users') => ({
-  $arrayElemAt: [
-    { $map: { input: { $filter: { input: storedReactions, as: 'one', cond: isSameEmoji(reaction) } }, as: 'one', in: `$$one.${field}` } },
-    0,
-  ],
-});
-const toUsers = (reaction: Reaction) => ({ $ifNull: [toEntryField(reaction, 'users'), []] });
-const reactionCount = { $sum: { $map: { input: storedReactions, as: 'one', in: { $size: '$$one.users' } } } };
-/** All entries, with `users` in the entry of this emoji. */
-const withEntryUsers = (reaction: Reaction, users: object) => ({
-  $map: {
-    input: storedReactions,
-    as: 'one',
-    in: { $cond: [isSameEmoji(reaction), { identity: '$$one.identity', emoji: '$$one.emoji', users }, '$$one'] },
-  },
-});
-const toMessageFilter = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
-
-/** The update that puts the event of a reaction into the message's outbox. The event has the emoji in the form that the message shows. */
-const createReactionEvent = (platform: Platform, name: 'REACTION_ADD' | 'REACTION_REMOVE', reaction: Reaction) => {
-  const emoji = { $ifNull: [toEntryField(reaction, 'emoji'), literal(reaction.emoji)] };
-  return addEventInPipeline(platform, { name, data: { userId: literal(reaction.userId), emoji } });
-};
-
-/**
- * Adds a reaction if every rule allows it; false if one does not, or if the reaction exists. One conditional update checks the rules and writes the entry and
- * the event, so no race exceeds a cap and no event is sent without its reaction (docs/behavior/messages.md#reactions). `canAddEmoji`: whether the emoji may be
- * new on the message.
- */
-export async function writeReaction(platform: Platform, reaction: Reaction, canAddEmoji: boolean): Promise<boolean> {
-  const { identity, emoji, userId } = reaction;
-  const joins = { reactions: { $elemMatch: { identity, users: { $ne: userId } } } };
-  const adds = { 'reactions.identity': { $ne: identity }, [`reactions.${limits.reactionsPerMessage - 1}`]: { $exists: false } };
-  const me = [literal(userId)];
-  const joined = withEntryUsers(reaction, { $concatArrays: ['$$one.users', me] });
-  const added = { $concatArrays: [storedReactions, [{ identity: literal(identity), emoji: literal(emoji), users: me }]] };
-  const reactions = { $cond: [{ $eq: [toUsers(reaction), []] }, added, joined] };
-  const { modifiedCount } = await platform.db.messages.updateOne(
-    {
-      ...toMessageFilter(reaction),
-      $or: canAddEmoji ? [joins, adds] : [joins],
-      ...outboxHasRoom,
-      $expr: { $lt: [reactionCount, limits.reactionsTotalPerMessage] },
-    },
-    [{ $set: { ...createReactionEvent(platform, 'REACTION_ADD', reaction), reactions } }],
-  );
-  return modifiedCount === 1;
-}
-
-/** Removes a reaction, and its emoji's entry with the last user; false when there is no such reaction, or the message has no room for another pending event. */
-export async function deleteReaction(platform: Platform, reaction: Reaction): Promise<boolean> {
-  const { identity, userId } = reaction;
-  const others = { $filter: { input: '$$one.users', as: 'user', cond: { $ne: ['$$user', literal(userId)] } } };
-  const left = { $filter: { input: withEntryUsers(reaction, others), as: 'one', cond: { $ne: ['$$one.users', []] } } };
-  const { modifiedCount } = await platform.db.messages.updateOne(
-    { ...toMessageFilter(reaction), reactions: { $elemMatch: { identity, users: userId } }, ...outboxHasRoom },
-    [
-      { $set: { ...createReactionEvent(platform, 'REACTION_REMOVE', reaction), reactions: left } },
-      { $set: { reactions: { $cond: [{ $eq: ['$reactions', []] }, '$$REMOVE', '$reactions'] } } },
-    ],
-  );
-  return modifiedCount === 1;
-}
-
-/** The state of a message that the rules for a reaction check. */
+/** What the rules for a reaction check, and what the write expects to be unchanged. */
 export interface ReactionState {
-  /** How many different emoji the message has. */
-  emojiCount: number;
+  /** The message's counters, and the index of that of this emoji; -1 if nobody reacted with it. */
+  counters: readonly ReactionCounter[];
+  counterIndex: number;
   /** How many reactions the message has in all. */
   reactionCount: number;
-  /** Whether nobody reacted with this emoji. */
-  isNewEmoji: boolean;
-  /** Whether the caller reacted with this emoji. */
-  isOwn: boolean;
   /** How many pending events the message has. */
   pendingCount: number;
-  /** The first 100 accounts that reacted with this emoji, oldest first. */
-  users: string[];
+  /** Whether the caller reacted with this emoji. */
+  isOwn: boolean;
+  /** The document of the caller's reaction. It also exists while it is being added or removed. */
+  own: ReactionDoc | null;
+  /** When this was read, by the clock of the database. */
+  now: Date;
+}
+
+const toMessageFilter = ({ channelId, messageId }: Reaction) => ({ _id: messageId, channelId, deleted: { $exists: false } });
+
+/** Reads the state once. `unknown` while another request of the caller changes this reaction. Null as for `readReactionState`. */
+async function readState(platform: Platform, reaction: Reaction): Promise<ReactionState | 'unknown' | null> {
+  const { channelId, identity } = reaction;
+  const { messages, reactions } = platform.db;
+  // The reaction is read before the message, because its event leaves the outbox only after the reaction no longer names it.
+  const own = await reactions.findOne({ _id: toReactionId(reaction), channelId });
+  const projection = {
+    counters: { $ifNull: ['$reactions', []] },
+    reactionCount: { $ifNull: ['$reactionCount', 0] },
+    pendingCount: { $size: { $ifNull: ['$outbox', []] } },
+    isInEffect: inEffect(own?.eventId ?? ''),
+    now: '$$NOW',
+  };
+  type Found = Omit<ReactionState, 'counterIndex' | 'own' | 'isOwn'> & { isInEffect: boolean };
+  const found = (await messages.aggregate([{ $match: toMessageFilter(reaction) }, { $project: projection }]).next()) as Found | null;
+  if (!found) return null;
+  const { isInEffect, ...state } = found;
+  if (own?.eventId !== undefined && !isInEffect) {
+    const isOverdue = state.now.getTime() - (own.removingAt ?? own.at).getTime() > reactionChangeMs(platform).overdue;
+    if (isOverdue) await completeChanges(platform, [{ ...own, eventId: own.eventId, isReaction: own.removingAt !== undefined }]);
+    return 'unknown';
+  }
+  const counterIndex = state.counters.findIndex((one) => one.identity === identity);
+  return { ...state, own, counterIndex, isOwn: own !== null && !own.removingAt && counterIndex >= 0 };
+}
+
+/** How long a request waits for another one of the same account that changes the same reaction, in milliseconds, times STORE_TIMEOUT_FACTOR. */
+const waitMs = 1_500;
+
+/**
+ * The state of a message for one reaction. Null when the message does not exist, is deleted, or is in another channel. `unknown` if another request of the
+ * caller has begun to change the reaction, and its process died or is late.
+ */
+export async function readReactionState(platform: Platform, reaction: Reaction): Promise<ReactionState | 'unknown' | null> {
+  let state = await readState(platform, reaction);
+  if (state === 'unknown')
+    await pollUntil(waitMs * platform.config.STORE_TIMEOUT_FACTOR, async () => {
+      state = await readState(platform, reaction);
+      return state !== 'unknown';
+    });
+  return state;
+}
+
+/** Writes the reaction of the caller, with the event of the change. False if another request has changed it since it was read. */
+async function beginChange(
+  { db }: Platform,
+  reaction: Reaction,
+  { own, now }: ReactionState,
+  name: ReactionEvent,
+  eventId: string,
+): Promise<boolean> {
+  const { channelId, messageId, userId, identity } = reaction;
+  if (!own) return insertNew(db.reactions, { _id: toReactionId(reaction), channelId, messageId, userId, identity, at: now, eventId });
+  const { modifiedCount } = await db.reactions.updateOne(
+    { _id: own._id, channelId, at: own.at, eventId: own.eventId ?? { $exists: false } },
+    name === 'REACTION_ADD' ? { $set: { at: now, eventId }, $unset: { removingAt: 1 } } : { $set: { removingAt: now, eventId } },
+  );
+  return modifiedCount === 1;
+}
+
+type ReactionEvent = 'REACTION_ADD' | 'REACTION_REMOVE';
+
+/** A conditional change of the counters of a message. */
+interface CounterChange {
+  condition: Filter<MessageDoc>;
+  update: Pick<Update<MessageDoc>, '$inc' | '$pull'> & { $push?: { reactions: ReactionCounter } };
+}
+
+/** The change of the counters for one reaction more, or one less. The last reaction removes the emoji. */
+function changeCounters({ identity, emoji }: Reaction, { counters, counterIndex }: ReactionState, name: ReactionEvent): CounterChange {
+  const counter = counters[counterIndex];
+  const path = `reactions.${counterIndex}`;
+  const same = { [`${path}.emoji`]: counter?.emoji }; // emoji with the same form have the same identity
+  const delta = name === 'REACTION_ADD' ? 1 : -1;
+  const increment = { $inc: { [`${path}.count`]: delta, reactionCount: delta } };
+  if (name === 'REACTION_REMOVE')
+    return counter?.count === 1
+      ? { condition: { ...same, [`${path}.count`]: 1 }, update: { $pull: { reactions: { identity } }, $inc: { reactionCount: delta } } }
+      : { condition: { ...same, [`${path}.count`]: { $gt: 1 } }, update: increment };
+  const hasRoom = { reactionCount: { $not: { $gte: limits.reactionsTotalPerMessage } } };
+  if (counter) return { condition: { ...same, ...hasRoom }, update: increment };
+  const isNew = { 'reactions.identity': { $ne: identity }, [`reactions.${limits.reactionsPerMessage - 1}`]: { $exists: false } };
+  return {
+    condition: { ...isNew, ...hasRoom },
+    update: { $push: { reactions: { identity, emoji, count: 1 } }, $inc: { reactionCount: delta } },
+  };
 }
 
 /**
- * The state of a message for one reaction, with at most 100 of those who reacted. Null when the message does not exist, is deleted, or is in another channel.
+ * Adds or removes the caller's reaction, as `state` allows it (docs/store.md#reactions). The first write is that of the reaction, which names the event of the
+ * change. The second is one conditional update of the message, which checks every rule and writes the counter and the event: with it the change is in effect, so
+ * no race exceeds a cap, and no event is sent without its reaction. False if the state has changed meanwhile; then nothing has changed.
  */
-export async function readReactionState(platform: Platform, reaction: Reaction): Promise<ReactionState | null> {
-  const all = toUsers(reaction);
-  const projection = {
-    emojiCount: { $size: storedReactions },
-    reactionCount,
-    isNewEmoji: { $eq: [all, []] },
-    isOwn: { $in: [literal(reaction.userId), all] },
-    pendingCount: { $size: { $ifNull: ['$outbox', []] } },
-    users: { $slice: [all, limits.reactorsShown] },
-  };
-  const found = platform.db.messages.aggregate([{ $match: toMessageFilter(reaction) }, { $project: projection }]);
-  return (await found.next()) as ReactionState | null;
+export async function writeReaction(platform: Platform, reaction: Reaction, state: ReactionState, name: ReactionEvent): Promise<boolean> {
+  const { channelId, userId } = reaction;
+  const eventId = platform.ids.next();
+  if (!(await beginChange(platform, reaction, state, name, eventId))) return false;
+  failpoint(platform.config, 'after-reaction-begin');
+  const { condition, update } = changeCounters(reaction, state, name);
+  const emoji = state.counters[state.counterIndex]?.emoji ?? reaction.emoji;
+  const event = pushEntries<MessageEvent>([{ id: eventId, name, data: { userId, emoji } }], new Date(platform.now()));
+  const isInTime = { $expr: { $lt: ['$$NOW', new Date(state.now.getTime() + reactionChangeMs(platform).max)] } };
+  const { modifiedCount } = await platform.db.messages.updateOne(
+    { ...toMessageFilter(reaction), ...outboxHasRoom, ...condition, ...isInTime },
+    { ...event, ...update, $push: { ...event.$push, ...update.$push } },
+  );
+  failpoint(platform.config, 'after-reaction-write');
+  if (modifiedCount === 1) return true;
+  const undone = { _id: toReactionId(reaction), channelId, eventId, isReaction: name === 'REACTION_REMOVE' };
+  await completeChanges(platform, [undone], relaxedWriteConcern);
+  return false;
 }

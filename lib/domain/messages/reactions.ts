@@ -2,14 +2,14 @@ import { readEmoji } from '../../base/emoji.ts';
 import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { hasPermission } from '../../base/permissions.ts';
 import type { UserSummary } from '../../contract/user.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
 import { requireOutboxRoom } from '../events/pending-events.ts';
 import { type Actor, requirePermissions } from '../members/access.ts';
-import { deleteReaction, type Reaction, type ReactionState, readReactionState, writeReaction } from './reaction-writes.ts';
+import { findReactors } from './reaction-reads.ts';
+import { type Reaction, type ReactionState, readReactionState, writeReaction } from './reaction-writes.ts';
 
 /** Checks the channel and the emoji of a request: 404 and 403 as for every message, 400 for text that is not an emoji. Does not read the message. */
 async function requireReactionTarget(
@@ -26,18 +26,22 @@ async function requireReactionTarget(
   return { context, reaction: { channelId, messageId, userId: actor.id, ...emoji } };
 }
 
-const requireReactionState = async (platform: Platform, reaction: Reaction): Promise<ReactionState> =>
-  (await readReactionState(platform, reaction)) ?? refuse('not_found', { what: 'message' });
+/** The state of the message; 404 if there is none. 503 while it is not known whether an earlier request of the caller, which failed, has taken effect. */
+async function requireReactionState(platform: Platform, reaction: Reaction): Promise<ReactionState> {
+  const state = await readReactionState(platform, reaction);
+  if (state === 'unknown') return refuse('unavailable', undefined, { retryAfter: 5 });
+  return state ?? refuse('not_found', { what: 'message' });
+}
 
-/**
- * Refuses a reaction that was not written, by the rule that forbids it. Returns if no rule forbids it any more, because others changed the message meanwhile.
- */
-function refuseReaction({ emojiCount, reactionCount, isNewEmoji }: ReactionState, permissions: number): void {
+/** Refuses to add a reaction by the first rule that forbids it. The write checks the same, in case others change the message meanwhile. */
+function refuseReaction({ counters, counterIndex, reactionCount, pendingCount }: ReactionState, permissions: number): void {
+  const isNewEmoji = counterIndex < 0;
   if (isNewEmoji) requirePermissions(permissions, 'Add Reactions');
-  if (isNewEmoji && emojiCount >= limits.reactionsPerMessage)
+  if (isNewEmoji && counters.length >= limits.reactionsPerMessage)
     refuse('too_many_reactions', { limit: `${limits.reactionsPerMessage} different reactions` });
   if (reactionCount >= limits.reactionsTotalPerMessage)
     refuse('too_many_reactions', { limit: `${limits.reactionsTotalPerMessage} reactions in total` });
+  requireOutboxRoom(pendingCount);
 }
 
 /**
@@ -52,12 +56,11 @@ export async function addReaction(
   emojiText: string,
 ): Promise<void> {
   const { context, reaction } = await requireReactionTarget(platform, actor, channelId, messageId, emojiText);
-  const canAddEmoji = hasPermission(context.permissions, 'Add Reactions');
-  while (!(await writeReaction(platform, reaction, canAddEmoji))) {
+  for (;;) {
     const state = await requireReactionState(platform, reaction);
     if (state.isOwn) return;
     refuseReaction(state, context.permissions);
-    requireOutboxRoom(state.pendingCount);
+    if (await writeReaction(platform, reaction, state, 'REACTION_ADD')) break;
   }
   platform.wake('relay-channel', { channelId });
 }
@@ -71,10 +74,11 @@ export async function removeReaction(
   emojiText: string,
 ): Promise<void> {
   const { reaction } = await requireReactionTarget(platform, actor, channelId, messageId, emojiText);
-  while (!(await deleteReaction(platform, reaction))) {
+  for (;;) {
     const state = await requireReactionState(platform, reaction);
     if (!state.isOwn) return;
     requireOutboxRoom(state.pendingCount);
+    if (await writeReaction(platform, reaction, state, 'REACTION_REMOVE')) break;
   }
   platform.wake('relay-channel', { channelId });
 }
@@ -88,7 +92,7 @@ export async function listReactors(
   emojiText: string,
 ): Promise<UserSummary[]> {
   const { reaction } = await requireReactionTarget(platform, actor, channelId, messageId, emojiText);
-  const { users } = await requireReactionState(platform, reaction);
+  const users = (await findReactors(platform, reaction)) ?? refuse('not_found', { what: 'message' });
   const accounts = await loadAccounts(platform, users, [actor.account]);
   return users.map((id) => {
     const account = accounts.get(id);

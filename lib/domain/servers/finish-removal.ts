@@ -9,6 +9,7 @@ import { removeMember } from '../members/membership.ts';
 import { deleteMembershipsOfServer, findServerIdPages } from '../members/memberships.ts';
 import { removeFollowsOf } from '../messages/followers.ts';
 import { deleteMessages } from '../messages/message-removal.ts';
+import { deleteReactions } from '../messages/reaction-changes.ts';
 import { removeWebhooksOfChannel } from '../webhooks/webhooks.ts';
 import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc } from './removals.ts';
 import { newServerDelete } from './server-events.ts';
@@ -47,9 +48,10 @@ async function appendChannelDeletes(
   if (isLast) await keepAllMarks(platform, events);
 }
 
-/** Deletes the contents of a deleted channel: its messages and their files, the follows from and to it, its webhooks and its read positions. */
+/** Deletes the contents of a deleted channel: its messages with their reactions and files, the follows from and to it, its webhooks and its read positions. */
 async function emptyChannel(platform: WorkerPlatform, channelId: string, { reportProgress }: Pass): Promise<void> {
   await deleteMessages(platform, channelId, reportProgress);
+  await deleteReactions(platform, { channelId }, reportProgress);
   failpoint(platform.config, 'during-removal');
   await removeChannelFiles(platform, channelId, reportProgress);
   await removeFollowsOf(platform, channelId);

@@ -18,6 +18,7 @@ import { messageSchema } from './models/message.ts';
 import { metaSchema, migrationSchema } from './models/meta.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
+import { reactionSchema } from './models/reaction.ts';
 import { readSchema } from './models/read.ts';
 import { removalSchema } from './models/removal.ts';
 import { channelSchema, memberSchema, serverSchema } from './models/server.ts';
@@ -47,6 +48,7 @@ const schemas = {
   invites: inviteSchema,
   audit: auditSchema,
   messages: messageSchema,
+  reactions: reactionSchema,
   files: fileSchema,
   dms: dmSchema,
   notices: noticeSchema,

@@ -3,6 +3,7 @@ import type { Collections } from './database.ts';
 import { insertMissing } from './insert.ts';
 import { settleMemberships, toMembership } from './memberships.ts';
 import type { MemberDoc } from './models/server.ts';
+import { moveReactions } from './move-reactions.ts';
 
 /**
  * A change of data that an earlier version has stored. It runs once for each database, before the process serves anything; if it is interrupted, or two
@@ -40,7 +41,10 @@ async function fillMemberships({ members, memberships }: Collections): Promise<v
 }
 
 /** The migrations, in the order in which they run. */
-const migrations: readonly Migration[] = [{ name: 'fill-memberships', run: fillMemberships }];
+const migrations: readonly Migration[] = [
+  { name: 'fill-memberships', run: fillMemberships },
+  { name: 'move-reactions', run: moveReactions },
+];
 
 /** Runs the migrations that this database has not had yet. They need the indexes. */
 export async function migrate(db: Collections, log: Logger): Promise<void> {

@@ -5,7 +5,7 @@ import type { UserSummary } from '../../../lib/contract/user.ts';
 import { unknownId, withEveryone } from '../../harness/factories.ts';
 import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
 import { make } from '../../harness/use.ts';
-import { storedMessage, useMessages } from './message-fixture.ts';
+import { storedMessage, storedReactions, storeReactions, useMessages } from './message-fixture.ts';
 
 const { 'View Channel': viewChannel, 'Send Messages': sendMessages } = permissionBits;
 
@@ -21,8 +21,6 @@ describe('reactions', () => {
   const shown = async (as?: Caller): Promise<Message['reactions']> => (await read(message.id, as)).reactions;
   const counts = async () => (await shown()).map(({ emoji, count }) => [emoji, count]);
   const stored = () => storedMessage(api, message.id);
-  const setStored = (reactions: { identity: string; emoji: string; users: string[] }[]) =>
-    api.platform.db.messages.updateOne({ _id: message.id }, { $set: { reactions } });
   const pending = async () =>
     ((await stored())?.outbox ?? []).slice(1).map(({ name, data }) => [name, data] as [string, { emoji: string }]);
   const pendingEmoji = async () => (await pending()).map(([name, { emoji }]) => [name, emoji]);
@@ -122,10 +120,7 @@ describe('reactions', () => {
     it('400 too_many_reactions above 10,000 reactions in all; 204 for an existing reaction', async () => {
       const users = (from: number, count: number) =>
         Array.from({ length: count }, (_, n) => String(2_000_000_000_000_000_000n + BigInt(from + n)));
-      await setStored([
-        { identity: '👍', emoji: '👍', users: [...users(0, 5_999), bot.id] },
-        { identity: '🎉', emoji: '🎉', users: users(6_000, 4_000) },
-      ]);
+      await storeReactions(api, message, { '👍': [...users(0, 5_999), bot.id], '🎉': users(6_000, 4_000) });
       for (const emoji of ['👍', '🎉', '❤']) {
         const error = await refused(api, [400, 'too_many_reactions'], other, 'PUT', reactionPath(emoji));
         expect(error.message).to.equal('A message can have at most 10000 reactions in total. Remove one first.');
@@ -145,7 +140,7 @@ describe('reactions', () => {
       await take('❤');
       await take('❤\uFE0F', owner);
       expect(await shown()).to.deep.equal([]);
-      expect(await stored()).to.not.have.property('reactions');
+      expect(await storedReactions(api, message.id)).to.deep.equal({});
       const removed = (await pending()).slice(3);
       expect(removed).to.deep.equal([other.id, bot.id, owner.id].map((userId) => ['REACTION_REMOVE', { userId, emoji: '❤\uFE0F' }]));
     });
@@ -173,7 +168,7 @@ describe('reactions', () => {
 
     it('at most 100 people; a deleted account is shown as deleted', async () => {
       const users = [...Array.from({ length: 99 }, () => api.platform.ids.next()), bot.id, other.id];
-      await setStored([{ identity: '👍', emoji: '👍', users }]);
+      await storeReactions(api, message, { '👍': users });
       const listed = await reactors('👍');
       expect(listed.map((one) => one.id)).to.deep.equal(users.slice(0, 100));
       expect(listed[0]).to.deep.equal({ id: users[0], username: 'deleted', displayName: 'Deleted account', avatarUrl: null });

@@ -9,13 +9,13 @@ export interface StoredAttachment extends Omit<Attachment, 'url'> {
   key: string;
 }
 
-/** One emoji on a message and the users who reacted with it, oldest first. The message holds all its reactions, so each rule takes one conditional update. */
-export interface StoredReaction {
+/** One emoji on a message, and how many accounts reacted with it. Who they are is in the collection `reactions`. */
+export interface ReactionCounter {
   /** The key by which two emoji are compared: the emoji without variation selectors, or the id of a custom one. */
   identity: string;
   /** The emoji as it is shown, which is that of the first reaction. */
   emoji: string;
-  users: string[];
+  count: number;
 }
 
 /** A message. The messages of a channel are ordered by `_id`. A deleted message keeps only its ids until its event is relayed. */
@@ -35,8 +35,10 @@ export interface MessageDoc extends Outbox<MessageEvent> {
   /** Since when link previews wait to be fetched; absent when none do. */
   previewsAt?: Date;
   attachments: StoredAttachment[];
-  /** Absent when nobody reacted. */
-  reactions?: StoredReaction[];
+  /** In the order in which the emoji were added. Absent or empty when nobody reacted. */
+  reactions?: ReactionCounter[];
+  /** The sum of the counters. Absent if nobody ever reacted. A tombstone keeps it until its reactions are deleted. */
+  reactionCount?: number;
   pinnedAt?: Date;
   /** Slot among the channel's pins, 0-49. The unique index on it enforces the limit of 50. */
   pinSlot?: number;
@@ -76,6 +78,9 @@ export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
 /** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
 export const pingsIndex = 'pings';
 
+/** The index of the tombstones whose reactions are still to be deleted. The query names it. */
+export const deletedReactionsIndex = 'deletedReactions';
+
 export const messageSchema = new Schema<MessageDoc>({}, { collection: 'messages' });
 messageSchema.index({ channelId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
@@ -85,4 +90,8 @@ messageSchema.index({ createId: 1 }, { unique: true, partialFilterExpression: { 
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
 messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
 messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });
+messageSchema.index(
+  { channelId: 1, _id: 1, reactionCount: 1 },
+  { name: deletedReactionsIndex, partialFilterExpression: { deleted: true, reactionCount: { $exists: true } } },
+);
 indexOutbox(messageSchema, { channelId: 1, _id: 1 });

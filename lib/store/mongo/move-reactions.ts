@@ -1,0 +1,51 @@
+import type { Collections } from './database.ts';
+import { insertMissing } from './insert.ts';
+import type { ReactionCounter } from './models/message.ts';
+import { toReactionId } from './models/reaction.ts';
+
+/** How many messages are read, and how many reactions are inserted, by one operation. */
+const batchMessages = 2_000;
+const batchReactions = 1_000;
+
+/** How an earlier version stored the reactions of one emoji: in the message, with the users who reacted, oldest first. */
+type OldReaction = Omit<ReactionCounter, 'count'> & { users: string[] };
+
+async function moveReactionsOf({ messages, reactions }: Collections, message: { _id: string; channelId: string }): Promise<void> {
+  const { _id: messageId, channelId } = message;
+  const found = await messages.findOne({ _id: messageId, channelId }, { projection: { createdAt: 1, reactions: 1 } });
+  const old = (found?.reactions ?? []) as unknown as readonly OldReaction[];
+  const docs = old.flatMap(({ identity, users }) =>
+    users.map((userId, n) => {
+      const key = { messageId, userId, identity };
+      return { _id: toReactionId(key), channelId, ...key, at: new Date((found?.createdAt.getTime() ?? 0) + n) };
+    }),
+  );
+  for (let start = 0; start < docs.length; start += batchReactions)
+    await insertMissing(reactions, docs.slice(start, start + batchReactions));
+  const counters = old.map(({ identity, emoji, users }): ReactionCounter => ({ identity, emoji, count: users.length }));
+  await messages.updateOne(
+    { _id: messageId, channelId, 'reactions.users': { $exists: true } },
+    { $set: { reactions: counters, reactionCount: docs.length } },
+  );
+}
+
+/**
+ * Moves the users who reacted from their messages to `reactions`, message by message; the message keeps the counters. It is written last, so a message with
+ * users is not done yet.
+ */
+export async function moveReactions(db: Collections): Promise<void> {
+  for (let after = ''; ; ) {
+    const batch = await db.messages
+      .aggregate<{ _id: string; channelId: string; hasUsers: boolean }>([
+        { $match: { _id: { $gt: after } } },
+        { $sort: { _id: 1 } },
+        { $limit: batchMessages },
+        { $project: { channelId: 1, hasUsers: { $ne: [{ $ifNull: ['$reactions.users', []] }, []] } } },
+      ])
+      .toArray();
+    for (const message of batch) if (message.hasUsers) await moveReactionsOf(db, message);
+    const last = batch.at(-1);
+    if (!last || batch.length < batchMessages) return;
+    after = last._id;
+  }
+}

@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
+import { messageCalls, storedReactions } from '../api/messages/message-fixture.ts';
+import { startTestApiWithWorker } from '../harness/api.ts';
+import { entriesOf } from '../harness/log.ts';
+import { sendFatal, useOwnProcess } from '../harness/own-process.ts';
+import { send } from '../harness/requests.ts';
+import { make, useServer } from '../harness/use.ts';
+
+const thumb = encodeURIComponent('👍');
+
+describe('reactions: an api process killed in between', function () {
+  this.timeout(180_000); // each test starts a process
+  const { api, owner, server } = useServer({}, { start: startTestApiWithWorker });
+  const start = useOwnProcess(() => api.platform.config);
+  const channel = make(() => Promise.resolve({ id: server.general }));
+  const { path, post } = messageCalls(api, channel, owner);
+  const message = make(() => post('x'), { each: true });
+
+  const reactionPath = (): string => `${path(message.id)}/reactions/${thumb}`;
+  const isPending = async (): Promise<boolean> => (await api.platform.db.reactions.countDocuments({ eventId: { $exists: true } })) > 0;
+  /** Makes the pending changes ten minutes older. */
+  const age = () => {
+    const earlier = (field: string) => ({ $subtract: [field, 600_000] });
+    return api.platform.db.reactions.updateMany({ eventId: { $exists: true } }, [
+      { $set: { at: earlier('$at'), removingAt: { $ifNull: [earlier('$removingAt'), '$$REMOVE'] } } },
+    ]);
+  };
+  const events = async (): Promise<string[]> => {
+    await relayEvents(api.worker, 'channel', server.general);
+    const logged = await entriesOf(api.platform.config, serverPlace(server.id));
+    return logged.flatMap(({ name, data }) => (data.messageId === message.id ? [name] : []));
+  };
+  const sweep = async (): Promise<void> => {
+    await age();
+    await sweepReactions(api.worker);
+  };
+  const relay = async (): Promise<void> => void (await events());
+  const retry = (method: string) => async (): Promise<void> => {
+    await age();
+    await send(api, 204, owner, method, reactionPath());
+    await relay();
+  };
+
+  for (const { failpoint, method, repair, by, reacted, sent } of [
+    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'the sweep', repair: sweep, reacted: false, sent: [] },
+    { failpoint: 'after-reaction-write', method: 'PUT', by: 'the sweep', repair: sweep, reacted: true, sent: ['REACTION_ADD'] },
+    { failpoint: 'after-reaction-write', method: 'PUT', by: 'the relay', repair: relay, reacted: true, sent: ['REACTION_ADD'] },
+    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'another try', repair: retry('PUT'), reacted: true, sent: ['REACTION_ADD'] },
+    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'a removal', repair: retry('DELETE'), reacted: false, sent: [] },
+    { failpoint: 'after-reaction-begin', method: 'DELETE', by: 'the sweep', repair: sweep, reacted: true, sent: [] },
+    { failpoint: 'after-reaction-write', method: 'DELETE', by: 'the sweep', repair: sweep, reacted: false, sent: ['REACTION_REMOVE'] },
+    { failpoint: 'after-reaction-write', method: 'DELETE', by: 'the relay', repair: relay, reacted: false, sent: ['REACTION_REMOVE'] },
+    {
+      failpoint: 'after-reaction-begin',
+      method: 'DELETE',
+      by: 'another try',
+      repair: retry('DELETE'),
+      reacted: false,
+      sent: ['REACTION_REMOVE'],
+    },
+    { failpoint: 'after-reaction-begin', method: 'DELETE', by: 'an addition', repair: retry('PUT'), reacted: true, sent: [] },
+  ] as const)
+    it(`${method}, ${failpoint}: ${by} makes message and reactions agree, and each change is sent once`, async () => {
+      if (method === 'DELETE') {
+        await send(api, 204, owner, 'PUT', reactionPath());
+        await relay();
+      }
+      const before = await events();
+      await sendFatal(await start('api', failpoint), owner.as, method, reactionPath());
+      expect(await isPending()).to.equal(true);
+      await sweepReactions(api.worker); // it is too early
+      expect(await isPending()).to.equal(true);
+      await repair();
+      expect(await isPending()).to.equal(false);
+      expect(await storedReactions(api, message.id)).to.deep.equal(reacted ? { '👍': [owner.id] } : {});
+      expect(await events()).to.deep.equal([...before, ...sent]);
+      await sweep();
+      expect(await storedReactions(api, message.id)).to.deep.equal(reacted ? { '👍': [owner.id] } : {});
+    });
+});
