@@ -24,11 +24,11 @@ export const handlers: Handlers<WorkerPlatform> = {
   'announce-read': announceRead,
   'post-interaction': (platform, { interactionId }) => postInteraction(platform, interactionId),
   'expire-interaction': (platform, { interactionId }) => expireUnanswered(platform, interactionId),
-  'crosspost-message': (platform, { messageId, afterId }) => copyToFollowers(platform, messageId, afterId),
+  'crosspost-message': (platform, { messageId, afterId, channelId }) => copyToFollowers(platform, messageId, afterId, channelId),
   'post-deliveries': (platform, { webhookId }) => postDeliveries(platform, webhookId),
   'convert-image': (platform, { fileId }) => convertImage(platform, fileId, imageEncoder.encode),
   'finish-removal': (platform, { removalId }) => finishRemoval(platform, removalId),
   'send-notice': (platform, { noticeId }) => sendNotice(platform, noticeId),
   'settle-files': (platform, { messageId }) => decideMessageFiles(platform, messageId),
-  'fetch-previews': (platform, { messageId }) => fetchPreviews(platform, messageId),
+  'fetch-previews': (platform, { messageId, channelId }) => fetchPreviews(platform, messageId, channelId),
 };

@@ -93,7 +93,7 @@ export const jobs = {
   }),
   'crosspost-message': defineJob({
     queue: 'crosspost',
-    data: Type.Object({ messageId: Id, afterId: Id }),
+    data: Type.Object({ messageId: Id, channelId: Type.Optional(Id), afterId: Id }),
     attempts: 8,
     backoffMs: { first: 200, max: 5_000 },
     unique: 'id',
@@ -142,7 +142,7 @@ export const jobs = {
   }),
   'fetch-previews': defineJob({
     queue: 'previews',
-    data: Type.Object({ messageId: Id }),
+    data: Type.Object({ messageId: Id, channelId: Type.Optional(Id) }),
     attempts: 2,
     backoffMs: { first: 1_000, max: 1_000 },
     unique: 'once',

@@ -94,7 +94,7 @@ export async function startSubject(fixture: InteractionFixture, collector: Event
       const { interaction, message, ephemeralView: hidden } = await decideAnswer(worker, atClaim, body as CallbackInput, worker.ids.next());
       await relayInteraction(worker, interaction, performance.now());
       if (!message) return read({ status: 204, body: {} }, by);
-      const stored = hidden ? null : await findMessageByCreateId(worker, String(message.createId));
+      const stored = hidden ? null : await findMessageByCreateId(worker, message.channelId, String(message.createId));
       return read({ status: 201, body: { ...(stored ? await toMessage(worker, stored, null) : hidden) } }, by);
     } catch (fault) {
       if (!(fault instanceof Refusal)) throw fault;

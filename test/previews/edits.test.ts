@@ -162,7 +162,7 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
     expect(enqueued).to.deep.equal([]);
     await fixture.api.platform.db.messages.updateOne({ _id: id }, { $set: { previewsAt: new Date(Date.now() - 10_500) } });
     await sweepPreviews(worker);
-    expect(enqueued).to.deep.equal([['fetch-previews', { messageId: id }]]);
+    expect(enqueued).to.deep.equal([['fetch-previews', { messageId: id, channelId: fixture.channelId }]]);
     const old = Array.from({ length: 110 }, () => ({ ...messageWithoutLink, _id: worker.ids.next(), channelId: fixture.channelId }));
     await fixture.api.platform.db.messages.insertMany(old);
     enqueued.length = 0;

@@ -59,7 +59,7 @@ export async function startCooldown(platform: Platform, context: ChannelContext,
     const cooldown = await findLastCooldown(platform, _id, cooldownMs);
     if (cooldown) {
       // An earlier run of this create began the cooldown, or its message exists and the author has posted again since. It needs no second cooldown.
-      if (cooldown.createId === createId || (await exists(messages, { createId }))) return;
+      if (cooldown.createId === createId || (await exists(messages, { channelId: context.channelId, createId }))) return;
       refuseIfRemaining(cooldown.remainingMs);
     } else await insertNew(cooldowns, { _id, at: new Date(0), createId: '', expiresAt: new Date(platform.now() + retentionMs) });
   }

@@ -156,7 +156,7 @@ async function finishPost(platform: FilesPlatform, message: MessageDoc, docs: re
   if (matchedCount < docs.length) {
     const deletedIds = await deleteLateBlobs(platform, docs);
     if (deletedIds.length) {
-      await messages.updateOne({ _id: message._id }, { $pull: { attachments: { id: { $in: deletedIds } } } });
+      await messages.updateOne({ _id: message._id, channelId: message.channelId }, { $pull: { attachments: { id: { $in: deletedIds } } } });
       const remaining = docs.filter(({ _id }) => !deletedIds.includes(_id));
       return { ...message, attachments: (await reloadFiles(platform, remaining)).map(toStoredAttachment) };
     }

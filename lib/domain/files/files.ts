@@ -82,8 +82,9 @@ async function markFilesDecided({ db }: FilesPlatform, files: readonly FileDoc[]
 export async function decideFiles(platform: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   if (files.length === 0) return;
   const messageIds = [...new Set(files.map(({ messageId }) => messageId))];
+  const channelIds = [...new Set(files.map(({ channelId }) => channelId))];
   const messages = await platform.db.messages
-    .find({ _id: { $in: messageIds }, deleted: { $exists: false } }, { projection: { attachments: 1 } })
+    .find({ channelId: { $in: channelIds }, _id: { $in: messageIds }, deleted: { $exists: false } }, { projection: { attachments: 1 } })
     .toArray();
   const attached = (messages as Pick<MessageDoc, 'attachments'>[]).flatMap(({ attachments }) => attachments.map(({ id }) => id));
   const usedIds = new Set([...attached, ...(await findShownPictures(platform, files))]);

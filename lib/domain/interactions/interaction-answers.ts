@@ -194,7 +194,9 @@ export async function decideAnswer(
 /** The answer that an earlier run of the same create request gave; null if another request gave it. */
 async function findOwnAnswer(platform: EnqueuePlatform, interaction: InteractionDoc, createId: string): Promise<Message | null> {
   const isOwn = interaction.answer?.createId === createId;
-  const existing = isOwn ? await storeAnswer(platform, interaction) : await findMessageByCreateId(platform, createId);
+  const existing = isOwn
+    ? await storeAnswer(platform, interaction)
+    : await findMessageByCreateId(platform, interaction.channelId, createId);
   return existing && toMessage(platform, existing, null);
 }
 

@@ -3,7 +3,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
 import { insertMissing } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
-import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
+import { type MessageDoc, type MessageDraft, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { startRelay } from '../events/relay.ts';
@@ -28,16 +28,19 @@ interface Crosspost {
 }
 
 /**
- * Returns the crosspost of a message; null if no copies are pending; `ended` if its channel is deleted or no longer an announcement channel, so that the
+ * Returns the crosspost of a message; null if no copies are pending; the message as `ended` if its channel is deleted or no longer an announcement channel, so that the
  * remaining copies are not made.
  */
-async function loadCrosspost(platform: WorkerPlatform, messageId: string): Promise<Crosspost | 'ended' | null> {
-  const filter = { _id: messageId, crosspostAt: { $exists: true }, deleted: { $exists: false } };
+async function loadCrosspost(
+  platform: WorkerPlatform,
+  key: ReturnType<typeof toMessageKey>,
+): Promise<Crosspost | { ended: MessageDoc } | null> {
+  const filter = { ...key, crosspostAt: { $exists: true }, deleted: { $exists: false } };
   const source: MessageDoc | null = await platform.db.messages.findOne(filter);
   if (!source || source.serverId === null) return null;
   const access = await loadCurrentServerAccess(platform, source.serverId);
   const channel = await access?.channel(source.channelId);
-  if (!access || !channel || !channelKinds[channel.kind].canBeFollowed) return 'ended';
+  if (!access || !channel || !channelKinds[channel.kind].canBeFollowed) return { ended: source };
   const { name, iconUrl } = access.server;
   return { source, author: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
 }
@@ -135,11 +138,11 @@ async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDo
  * Ends a crosspost: moves the progress mark past all followers, deletes the tombstones that are then not needed, and removes both marks, so that no job or
  * sweep takes the message up again.
  */
-async function finishCrosspost(platform: WorkerPlatform, messageId: string): Promise<void> {
+async function finishCrosspost(platform: WorkerPlatform, { _id, channelId }: MessageDoc): Promise<void> {
   const { messages } = platform.db;
-  await messages.updateOne({ _id: messageId, crosspostAt: { $exists: true } }, { $set: { crosspostTo: afterAllFollowers } });
-  await clearTombstones(platform, messageId, afterAllFollowers);
-  await messages.updateOne({ _id: messageId }, { $unset: { crosspostAt: 1, crosspostTo: 1 } });
+  await messages.updateOne({ _id, channelId, crosspostAt: { $exists: true } }, { $set: { crosspostTo: afterAllFollowers } });
+  await clearTombstones(platform, _id, afterAllFollowers);
+  await messages.updateOne({ _id, channelId }, { $unset: { crosspostAt: 1, crosspostTo: 1 } });
 }
 
 /**
@@ -148,11 +151,11 @@ async function finishCrosspost(platform: WorkerPlatform, messageId: string): Pro
  * channel: until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, even if the first was deleted. A deleted
  * message is skipped. If the channel is no longer an announcement channel, the crosspost ends; existing copies stay.
  */
-export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string): Promise<void> {
+export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string, channelId?: string): Promise<void> {
   const startMs = performance.now();
-  const crosspost = await loadCrosspost(platform, messageId);
+  const crosspost = await loadCrosspost(platform, toMessageKey(messageId, channelId));
   if (crosspost === null) return clearTombstones(platform, messageId, afterAllFollowers);
-  if (crosspost === 'ended') return finishCrosspost(platform, messageId);
+  if ('ended' in crosspost) return finishCrosspost(platform, crosspost.ended);
   const { channelId: sourceId, crosspostTo = '' } = crosspost.source;
   const from = crosspostTo > afterId ? crosspostTo : afterId;
   const follows = await platform.db.follows
@@ -165,18 +168,18 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
   failpoint(platform.config, 'after-copies-write');
   const last = follows.at(-1);
   const hasMore = follows.length === chunkFollowers && last !== undefined;
-  if (hasMore) await moveProgressMark(platform, messageId, last.targetId);
-  else await finishCrosspost(platform, messageId);
+  if (hasMore) await moveProgressMark(platform, crosspost.source, last.targetId);
+  else await finishCrosspost(platform, crosspost.source);
   await relayCopies(platform, targets);
-  if (hasMore) await platform.enqueue('crosspost-message', { messageId, afterId: last.targetId });
+  if (hasMore) await platform.enqueue('crosspost-message', { messageId, channelId: sourceId, afterId: last.targetId });
 }
 
 /** Moves the progress mark forward to `targetId`, never back, and deletes the tombstones that it has passed. */
-async function moveProgressMark(platform: WorkerPlatform, messageId: string, targetId: string): Promise<void> {
+async function moveProgressMark(platform: WorkerPlatform, { _id, channelId }: MessageDoc, targetId: string): Promise<void> {
   await platform.db.messages.updateOne(
-    { _id: messageId, crosspostAt: { $exists: true } },
+    { _id, channelId, crosspostAt: { $exists: true } },
     { $max: { crosspostTo: targetId }, $set: { crosspostAt: new Date(platform.now()) } },
   );
-  await clearTombstones(platform, messageId, targetId);
+  await clearTombstones(platform, _id, targetId);
   failpoint(platform.config, 'after-crosspost-mark');
 }

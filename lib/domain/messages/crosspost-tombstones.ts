@@ -7,9 +7,10 @@ import type { Platform } from '../../store/platform.ts';
  */
 export async function removableTombstones(platform: Platform, tombstones: readonly MessageDoc[]): Promise<string[]> {
   const sources = [...new Set(tombstones.flatMap(({ copyOf }) => copyOf ?? []))];
+  const sourceChannelIds = { $in: [...new Set(tombstones.map(({ authorId }) => authorId))] }; // the author of a copy is the channel of its source
   const pending = sources.length
     ? await platform.db.messages
-        .find({ _id: { $in: sources }, crosspostAt: { $exists: true } }, { projection: { crosspostTo: 1 } })
+        .find({ channelId: sourceChannelIds, _id: { $in: sources }, crosspostAt: { $exists: true } }, { projection: { crosspostTo: 1 } })
         .toArray()
     : [];
   const progressBySource = new Map(pending.map((source) => [source._id, source.crosspostTo ?? '']));

@@ -15,8 +15,10 @@ import { requireMessage } from './messages.ts';
 export const beforeAllFollowers = '0000000000000000000';
 
 /** Wakes the job that makes the next copies of a message, from its progress mark on. */
-const wakeCopyJob = (platform: EnqueuePlatform, { _id: messageId, crosspostTo }: Pick<MessageDoc, '_id' | 'crosspostTo'>): void =>
-  platform.wake('crosspost-message', { messageId, afterId: crosspostTo ?? beforeAllFollowers });
+const wakeCopyJob = (
+  platform: EnqueuePlatform,
+  { _id: messageId, channelId, crosspostTo }: Pick<MessageDoc, '_id' | 'channelId' | 'crosspostTo'>,
+): void => platform.wake('crosspost-message', { messageId, channelId, afterId: crosspostTo ?? beforeAllFollowers });
 
 /**
  * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). The caller's own message needs Send
@@ -56,7 +58,7 @@ const sweepMax = 100;
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ crosspostAt: { $lt: before } }, { projection: { crosspostTo: 1 } })
+    .find({ crosspostAt: { $lt: before } }, { projection: { channelId: 1, crosspostTo: 1 } })
     .sort({ crosspostAt: 1 })
     .limit(sweepMax)
     .toArray();

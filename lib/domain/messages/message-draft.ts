@@ -182,8 +182,9 @@ export const toCreateIdField = ({ id, isRepeatable }: CreateRequest): { createId
 /** The message that `draft` becomes under the id `_id`. */
 export const toMessageDoc = (draft: MessageDraft, _id: string): MessageDoc => ({ ...draft, _id, createdAt: new Date(idTimeMs(_id)) });
 
-/** The message that the create request `createId` made, also in an earlier run; null if there is none. */
-export const findMessageByCreateId = ({ db }: Platform, createId: string): Promise<MessageDoc | null> => db.messages.findOne({ createId });
+/** The message that the create request `createId` made in this channel, also in an earlier run; null if there is none. */
+export const findMessageByCreateId = ({ db }: Platform, channelId: string, createId: string): Promise<MessageDoc | null> =>
+  db.messages.findOne({ channelId, createId });
 
 /** How a message is stored. */
 export interface StoreOptions {
@@ -214,8 +215,8 @@ export async function storeMessage(
       return { result: newMessage, isStored: true, messages: [stored] };
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      const existing = createId === undefined ? null : await findMessageByCreateId(platform, createId);
-      if (!existing || existing.channelId !== channelId || existing.authorId !== draft.authorId) throw error;
+      const existing = createId === undefined ? null : await findMessageByCreateId(platform, channelId, createId);
+      if (existing?.authorId !== draft.authorId) throw error;
       return { result: existing, isStored: false };
     }
   });

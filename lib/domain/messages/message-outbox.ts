@@ -103,14 +103,15 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   await Promise.all(batches.map(repairAfterCrash));
   const messages = batches.flatMap((one) => one.messages);
   await completeRelayedChanges(platform, messages);
+  const channelId = { $in: [...new Set(messages.map((one) => one.channelId))] };
   const eventIds = messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id));
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
   if (removable.length)
-    await platform.db.messages.deleteMany({ _id: { $in: removable }, deleted: true, reactionCount: { $exists: false } });
+    await platform.db.messages.deleteMany({ channelId, _id: { $in: removable }, deleted: true, reactionCount: { $exists: false } });
   const $in = messages.map(({ _id }) => _id);
-  await platform.db.messages.updateMany({ _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
+  await platform.db.messages.updateMany({ channelId, _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
 }
 
 /** Reads the messages with pending events, oldest first. */

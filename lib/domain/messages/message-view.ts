@@ -93,9 +93,10 @@ export async function toMessages(
   versions?: ReadonlyMap<string, string | null>,
 ): Promise<Message[]> {
   const replies = [...new Set(messages.flatMap((message) => message.replyTo ?? []))];
+  const channelId = { $in: [...new Set(messages.map((message) => message.channelId))] }; // a reply is in the channel of its original
   const viewerId = viewer?._id ?? null;
   const [found, ownReactions] = await Promise.all([
-    replies.length ? platform.db.messages.find({ _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [],
+    replies.length ? platform.db.messages.find({ channelId, _id: { $in: replies }, deleted: { $exists: false } }).toArray() : [],
     findOwnReactions(platform, messages, viewerId),
   ]);
   const originals = new Map(found.map((original) => [original._id, original]));

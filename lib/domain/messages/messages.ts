@@ -139,7 +139,7 @@ export async function applyEdit(
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const unchanged = content === undefined ? { content: message.content } : embeds === undefined ? { embeds: message.embeds } : {};
   const updated = await platform.db.messages.findOneAndUpdate(
-    { _id: message._id, deleted: { $exists: false }, ...outboxHasRoom, ...unchanged },
+    { _id: message._id, channelId: message.channelId, ...notDeleted, ...outboxHasRoom, ...unchanged },
     {
       ...pendingEvent,
       $set: {
@@ -205,7 +205,7 @@ export async function replaceWithTombstone(platform: FilesPlatform, message: Mes
   const pendingEvents = pushEntries(entries, new Date(platform.now()));
   if (message.attachments.length) await markFilesUndecided(platform, message._id);
   const { modifiedCount } = await platform.db.messages.updateOne(
-    { _id: message._id, ...notDeleted },
+    { _id: message._id, channelId: message.channelId, ...notDeleted },
     { ...tombstoneUpdate, ...pendingEvents },
   );
   platform.wake('relay-channel', { channelId: message.channelId });

@@ -15,6 +15,7 @@ import { requireMessage } from './messages.ts';
 const toPinnedFilter = (channelId: string) => ({ channelId, pinSlot: { $gte: 0 } });
 const toPinFilter = (message: MessageDoc, isPinned: boolean) => ({
   _id: message._id,
+  channelId: message.channelId,
   deleted: { $exists: false },
   pinSlot: { $exists: isPinned },
   ...outboxHasRoom,

@@ -11,16 +11,16 @@ export const getPreviewAccountId = ({ face, serverId, authorId }: MessageDoc): s
  * messages get no previews and lose the mark. While Redis or the database is unavailable the mark stays, and the sweep tries again.
  */
 export async function enqueuePreviews(platform: EnqueuePlatform, message: MessageDoc): Promise<void> {
-  const { _id: messageId, content } = message;
+  const { _id: messageId, channelId, content } = message;
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [findPreviewLinks(content).length] } as const;
   const priorities = await platform.reservePriorities({ ...reservation, maxWaiting: limits.previewLinksWaiting }).catch(() => []);
-  if (priorities) return platform.wake('fetch-previews', { messageId }, priorities[0]);
-  await platform.db.messages.updateOne({ _id: messageId, content }, { $unset: { previewsAt: 1 } }).catch(() => undefined);
+  if (priorities) return platform.wake('fetch-previews', { messageId, channelId }, priorities[0]);
+  await platform.db.messages.updateOne({ _id: messageId, channelId, content }, { $unset: { previewsAt: 1 } }).catch(() => undefined);
 }
 
 /** Enqueues the preview job of a message again, at no cost to its account: most such jobs are on the queue already and keep their place there. */
 export async function reenqueuePreviews(platform: EnqueuePlatform, message: MessageDoc): Promise<void> {
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [0] } as const;
   const [priority] = (await platform.reservePriorities(reservation).catch(() => null)) ?? [];
-  platform.wake('fetch-previews', { messageId: message._id }, priority);
+  platform.wake('fetch-previews', { messageId: message._id, channelId: message.channelId }, priority);
 }

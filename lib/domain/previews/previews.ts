@@ -4,7 +4,7 @@ import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { Outbound } from '../../outbound/request.ts';
-import type { MessageDoc } from '../../store/mongo/models/message.ts';
+import { type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
 import { createHeadReader, type HeadReader } from './page-head.ts';
@@ -96,10 +96,10 @@ async function getPreview(platform: WorkerPlatform, link: string): Promise<Embed
  * and concurrent runs change nothing more. An account gets at most half of the slots of this process, so slow pages delay only its own messages. Returns after
  * how many milliseconds to run again if no slot was free, else null. Rejects while the database is unavailable.
  */
-export async function fetchPreviews(platform: WorkerPlatform, messageId: string): Promise<number | null> {
+export async function fetchPreviews(platform: WorkerPlatform, messageId: string, channelId?: string): Promise<number | null> {
   const { messages } = platform.db;
   const pendingFilter = { previewsAt: { $exists: true }, deleted: { $exists: false } };
-  const message = await messages.findOne({ _id: messageId, ...pendingFilter });
+  const message = await messages.findOne({ ...toMessageKey(messageId, channelId), ...pendingFilter });
   if (!message) return null;
   const links = findPreviewLinks(message.content);
   const existing = findExistingPreviews(message.previews, links);
@@ -121,7 +121,7 @@ async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links:
   const hasChanged = previews.length > existing.length;
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const { modifiedCount } = await messages.updateOne(
-    { _id: messageId, content, previewsAt: { $exists: true }, deleted: { $exists: false } },
+    { _id: messageId, channelId, content, previewsAt: { $exists: true }, deleted: { $exists: false } },
     {
       $unset: { previewsAt: 1 },
       ...(hasChanged ? { ...pendingEvent, $set: { previews } } : {}),

@@ -105,8 +105,12 @@ async function handlePostError(platform: WorkerPlatform, delivery: DeliveryDoc, 
 }
 
 /** The message of a delivery, if a process stored it and died before it set the outcome. */
-const findStoredMessage = async (platform: Platform, { _id, begun, webhookId }: DeliveryDoc): Promise<MessageDoc | null> => {
-  const stored = begun ? await findMessageByCreateId(platform, _id) : null;
+const findStoredMessage = async (
+  platform: Platform,
+  { channelId }: WebhookDoc,
+  { _id, begun, webhookId }: DeliveryDoc,
+): Promise<MessageDoc | null> => {
+  const stored = begun ? await findMessageByCreateId(platform, channelId, _id) : null;
   return stored?.authorId === webhookId ? stored : null;
 };
 
@@ -118,7 +122,7 @@ const toPostedOutcome = ({ more }: DeliveryDoc, { _id: messageId }: MessageDoc):
 
 /** Posts one delivery if the webhook's rate allows it. Otherwise returns after how many milliseconds it may. */
 async function postDelivery(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
-  const existing = await findStoredMessage(platform, delivery);
+  const existing = await findStoredMessage(platform, webhook, delivery);
   if (existing) {
     await setOutcome(platform, delivery, toPostedOutcome(delivery, existing));
     return null;

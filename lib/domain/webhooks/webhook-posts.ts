@@ -93,7 +93,7 @@ export async function postByWebhook(platform: FilesPlatform, { id, token, input,
   const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const decision = await countPost(platform, webhook._id, 'direct');
   // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
-  if (decision.isAllowed || !(await findMessageByCreateId(platform, create.id))) setRateHeaders(decision);
+  if (decision.isAllowed || !(await findMessageByCreateId(platform, webhook.channelId, create.id))) setRateHeaders(decision);
   const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...draft, canMention: true });
   return toMessage(platform, stored, null);
 }

@@ -49,9 +49,12 @@ export interface MessageDoc extends Outbox<MessageEvent> {
   crosspostTo?: string;
   /** The message that this one is a copy of. */
   copyOf?: string;
-  /** The notice that this message is. It is unique, so that the notice is posted once. */
+  /** The notice that this message is. It is unique in the channel, so that the notice is posted once. */
   noticeId?: string;
-  /** The id of a create request that may be retried. Each try gives the message a new `_id`; because this field is unique, the message is stored only once. */
+  /**
+   * The id of a create request that may be retried. Each try gives the message a new `_id`; because this field is unique in the channel, the message is stored
+   * only once.
+   */
   createId?: string;
   /** Whether the channel is a thread. A post unarchives its thread. */
   thread?: true;
@@ -75,18 +78,25 @@ export interface MessageDoc extends Outbox<MessageEvent> {
 /** A message before it is stored; it gets its id when it is stored. */
 export type MessageDraft = Omit<MessageDoc, '_id' | 'createdAt'>;
 
+/** Matches the message that a job names. Jobs of earlier versions have no `channelId`; with it, a sharded database asks one shard. */
+export const toMessageKey = (messageId: string, channelId?: string): { _id: string; channelId?: string } => ({
+  _id: messageId,
+  ...(channelId === undefined ? {} : { channelId }),
+});
+
 /** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
 export const pingsIndex = 'pings';
 
 /** The index of the tombstones whose reactions are still to be deleted. The query names it. */
 export const deletedReactionsIndex = 'deletedReactions';
 
-export const messageSchema = new Schema<MessageDoc>({}, { collection: 'messages' });
+export const messageSchema = new Schema<MessageDoc>({}, { collection: 'messages', shardKey: { channelId: 'hashed' } });
 messageSchema.index({ channelId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
-messageSchema.index({ copyOf: 1, channelId: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
-messageSchema.index({ noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
-messageSchema.index({ createId: 1 }, { unique: true, partialFilterExpression: { createId: { $exists: true } } });
+messageSchema.index({ channelId: 1, copyOf: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
+messageSchema.index({ copyOf: 1 }, { partialFilterExpression: { copyOf: { $exists: true }, deleted: true } });
+messageSchema.index({ channelId: 1, noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
+messageSchema.index({ channelId: 1, createId: 1 }, { unique: true, partialFilterExpression: { createId: { $exists: true } } });
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
 messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
 messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });
