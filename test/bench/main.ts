@@ -14,6 +14,7 @@ import { fairImageRows } from './rows/fair-images.ts';
 import { fairOutboundRows } from './rows/fair-outbound.ts';
 import { fanOutRows } from './rows/fan-out.ts';
 import { gatewayFloodRow } from './rows/gateway-flood.ts';
+import { growthRows } from './rows/growth.ts';
 import { herdRows } from './rows/herd.ts';
 import { interactionRows } from './rows/interactions.ts';
 import { joinRows } from './rows/join.ts';
@@ -29,6 +30,7 @@ import { presenceRow } from './rows/presence.ts';
 import { readMarkRows } from './rows/reads.ts';
 import { resumeRows } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
+import { scalingRows } from './rows/scaling.ts';
 import { serverRows } from './rows/servers.ts';
 import { slowBodyRows } from './rows/slow-bodies.ts';
 import { uploadRow } from './rows/upload.ts';
@@ -65,16 +67,23 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'role-change': roleChangeRows,
   pages: pageRows,
   logins: loginRows,
+  growth: growthRows,
+  scaling: scalingRows,
 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '3' }, seconds: { type: 'string', default: '2' }, json: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
+    scale: { type: 'string', default: '1' },
+    json: { type: 'string' },
+  },
 });
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-bench-'));
 const stores = await startStores({ dataDir, durable: true, report: log });
-const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), log };
+const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), scale: Number(values.scale), log };
 const rows: Row[] = [];
 try {
   for (const [name, suite] of Object.entries(suites)) {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +18,8 @@ export interface Bench {
   rounds: number;
   /** Length of one round of load, in seconds. */
   seconds: number;
+  /** The size of a large installation, as a share of its full size. Less than 1 for trials. */
+  scale: number;
   log(line: string): void;
 }
 
@@ -26,6 +29,7 @@ export interface Setting {
   config: Config;
   platform: ApiPlatform;
   stack: Stack;
+  /** Stops the processes, and deletes the database and the files. */
   close(): Promise<void>;
 }
 
@@ -59,7 +63,9 @@ export async function openSetting(
     stack,
     close: async () => {
       await stack.close();
+      await platform.db.servers.db.dropDatabase();
       await platform.close();
+      await rm(env.FILES_DIR, { recursive: true, force: true });
     },
   };
 }

@@ -4,12 +4,11 @@ import { type Row, shareRow } from '../report.ts';
 import { type Bench, openSetting, type Setting, startHelper } from '../setting.ts';
 
 const sessions = 500;
-const messages = 200;
+const messagesPerRound = 200;
 const now = (): number => performance.timeOrigin + performance.now();
 
 /** Inserts messages with pending events in their outbox, as posts do, and wakes the relay. */
-async function insertPendingMessages(setting: Setting, seeded: SeededServer): Promise<void> {
-  const { platform } = setting;
+export async function insertPendingMessages({ platform }: Setting, seeded: SeededServer, messages: number): Promise<void> {
   const content = 'x'.repeat(200);
   const documents = Array.from({ length: messages }, (_, n) => ({
     _id: platform.ids.next(),
@@ -37,18 +36,18 @@ async function fanOutRow(bench: Bench, kind: 'bots' | 'people', nodes: number): 
     const urls = Array.from({ length: nodes }, (_, at) => setting.stack.gatewayUrl(at));
     await swarm.ask({ kind: 'connect', urls, tokens: seeded[kind].map(({ token }) => token) });
     for (const relay of relays) await plain.ask({ kind: 'connectPlain', url: `ws://127.0.0.1:${relay.port}`, count: sessions });
-    const events = messages * sessions * nodes;
+    const events = messagesPerRound * sessions * nodes;
     const [ours, limit]: [number[], number[]] = [[], []];
     for (let i = 0; i < bench.rounds + 1; i++) {
       await swarm.ask({ kind: 'expect', events });
       const began = now();
       const arrived = swarm.next<{ at: number }>();
-      await insertPendingMessages(setting, seeded);
+      await insertPendingMessages(setting, seeded, messagesPerRound);
       const perSec = events / (((await arrived).at - began) / 1000);
       await plain.ask({ kind: 'expect', events });
       const bareBegan = now();
       const bareArrived = plain.next<{ at: number }>();
-      await Promise.all(relays.map((relay) => relay.ask({ frames: messages, bytes: 600 })));
+      await Promise.all(relays.map((relay) => relay.ask({ frames: messagesPerRound, bytes: 600 })));
       const bare = events / (((await bareArrived).at - bareBegan) / 1000);
       await swarm.ask({ kind: 'expect', events: Number.MAX_SAFE_INTEGER });
       if (i === 0) continue; // the first round warms up

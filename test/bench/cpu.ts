@@ -1,0 +1,91 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Stores } from '../../apps/local/stores.ts';
+import type { Stack } from '../harness/stack.ts';
+
+/** What uses CPU time: the processes of a role, or those of the database. */
+export type Consumer = 'api' | 'gateway' | 'worker' | 'database';
+
+/** CPU time in milliseconds. */
+type CpuTimes = Record<Consumer, number>;
+
+const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+
+/** The CPU time that a process has used, in milliseconds; 0 when it has ended. The times of its threads have nanoseconds, that of the process only 10 ms. */
+async function cpuMsOf(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const times = await Promise.all(
+    threads.map(async (thread) => Number((await read(`/proc/${pid}/task/${thread}/schedstat`)).split(' ')[0])),
+  );
+  return times.reduce((sum, time) => sum + time, 0) / 1e6;
+}
+
+/** The parent of a process. The name in parentheses may contain spaces; after it come the state and the parent. */
+const parentOf = async (pid: number): Promise<number> => {
+  const stat = await read(`/proc/${pid}/stat`);
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+};
+
+/** The processes of PostgreSQL, each with whether it serves a client and whether it vacuums or analyzes a table. */
+async function findPostgresProcesses(postgres: number): Promise<{ pid: number; servesClient: boolean; isVacuuming: boolean }[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      if ((await parentOf(pid)) !== postgres) return [];
+      const title = await read(`/proc/${pid}/cmdline`);
+      return [{ pid, servesClient: title.includes('[local]'), isVacuuming: title.includes('autovacuum worker') }];
+    }),
+  );
+  return found.flat();
+}
+
+/** Whether PostgreSQL vacuums or analyzes a table, as it does during an import and for some time after it. */
+export const isVacuuming = async ({ processes: { postgres } }: Stores): Promise<boolean> =>
+  postgres !== undefined && (await findPostgresProcesses(postgres)).some((one) => one.isVacuuming);
+
+/** The processes that run commands of the database, without those that write and vacuum in the background; none if it was not started here. */
+async function findDatabasePids({ processes: { mongod, gateway, postgres } }: Stores): Promise<number[]> {
+  const backends = postgres === undefined ? [] : (await findPostgresProcesses(postgres)).filter(({ servesClient }) => servesClient);
+  return [mongod, gateway, ...backends.map(({ pid }) => pid)].filter((pid) => pid !== undefined);
+}
+
+/** CPU time that was used, and in which time, in milliseconds. */
+export interface CpuRound {
+  cpu: CpuTimes;
+  ms: number;
+}
+
+/** How long to wait for the work after the last response, such as acknowledgements of the relay, in milliseconds. */
+const settleMs = 300;
+
+/** Starts to measure the CPU time of a stack and its stores. The returned function waits shortly and returns the CPU time since then. Linux only. */
+export async function startCpuMeter({ apis, gateways, workers }: Stack, stores: Stores): Promise<() => Promise<CpuRound>> {
+  const pidsOf = (roles: Stack['apis']): number[] => roles.flatMap((role) => role.pid() ?? []);
+  const readTimes = async (): Promise<Record<Consumer, Map<number, number>>> => {
+    const pids = { api: pidsOf(apis), gateway: pidsOf(gateways), worker: pidsOf(workers), database: await findDatabasePids(stores) };
+    const timesOf = async (name: Consumer) => new Map(await Promise.all(pids[name].map(async (pid) => [pid, await cpuMsOf(pid)] as const)));
+    const [api, gateway, worker, database] = await Promise.all([
+      timesOf('api'),
+      timesOf('gateway'),
+      timesOf('worker'),
+      timesOf('database'),
+    ]);
+    return { api, gateway, worker, database };
+  };
+  const before = await readTimes();
+  const began = performance.now();
+  return async () => {
+    await sleep(settleMs);
+    const ms = performance.now() - began;
+    const after = await readTimes();
+    const used = (name: Consumer): number => [...after[name]].reduce((sum, [pid, cpuMs]) => sum + cpuMs - (before[name].get(pid) ?? 0), 0);
+    return { cpu: { api: used('api'), gateway: used('gateway'), worker: used('worker'), database: used('database') }, ms };
+  };
+}
+
+/** The CPU time of one of `count` operations in a round, without what the idle processes use, in milliseconds. */
+export function cpuOfOne(round: CpuRound, count: number, idle: readonly CpuRound[], consumer: Consumer): number {
+  const idleCpuMs = idle.reduce((sum, { cpu }) => sum + cpu[consumer], 0);
+  const idleMs = idle.reduce((sum, { ms }) => sum + ms, 0);
+  return (round.cpu[consumer] - (idleCpuMs / idleMs) * round.ms) / count;
+}
