@@ -1,5 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { OutboxSource, PendingBatch } from '../events/outbox-source.ts';
@@ -46,9 +47,9 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
 /** The most accounts that one sweep relays. */
 const sweepAccounts = 100;
 
-async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
+async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
   const found = await db.accounts
-    .find({ outboxAt: { $lt } }, { projection: { _id: 1 } })
+    .find({ outboxAt: dueUntil(before) }, { projection: { _id: 1 } })
     .sort({ outboxAt: 1 })
     .limit(sweepAccounts)
     .toArray();

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { type Overwrite, permissionBits } from '../../base/permissions.ts';
 import { type CommunityChannelField, communityChannelFields } from '../../contract/community.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
@@ -67,7 +68,7 @@ export async function sweepHiddenChannels(platform: EnqueuePlatform): Promise<vo
   const { channels, servers } = platform.db;
   const before = new Date(platform.now() - maxHiddenMs);
   const found = await channels
-    .find({ heldAt: { $lt: before } }, { projection: { serverId: 1 } })
+    .find({ heldAt: dueUntil(before) }, { projection: { serverId: 1 } })
     .sort({ heldAt: 1, _id: 1 })
     .limit(sweepMax)
     .toArray();

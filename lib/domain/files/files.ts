@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
@@ -134,7 +135,7 @@ export async function sweepFiles(platform: FilesPlatform): Promise<void> {
   const before = new Date(platform.now() - undecidedMaxMs);
   for (;;) {
     const found: FileDoc[] = await platform.db.files
-      .find({ openAt: { $lt: before } })
+      .find({ openAt: dueUntil(before) })
       .sort({ openAt: 1 })
       .limit(filesPerRound)
       .toArray();

@@ -2,6 +2,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
 import { updateAttachment } from './attachment-updates.ts';
@@ -124,7 +125,7 @@ const sweepMax = 200;
 export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.files
-    .find({ original: { $exists: true }, createdAt: { $lt: before } })
+    .find({ original: { $exists: true }, createdAt: dueUntil(before) })
     .sort({ createdAt: 1 })
     .limit(sweepMax)
     .toArray();

@@ -1,4 +1,5 @@
 import type { LoggedData } from '../../contract/events.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
@@ -100,7 +101,7 @@ const sweepMax = 500;
 /** Finds interactions with overdue events. An answer whose message is not stored yet always has a pending event, so it is found too. */
 async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
   const found = await db.interactions
-    .find({ outboxAt: { $lte: before } }, { projection: { _id: 1 } })
+    .find({ outboxAt: dueUntil(before) }, { projection: { _id: 1 } })
     .sort({ outboxAt: 1 })
     .limit(sweepMax)
     .toArray();

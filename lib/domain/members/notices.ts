@@ -3,6 +3,7 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { escapeMarkup } from '../../base/markup-escape.ts';
 import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
@@ -126,7 +127,7 @@ async function openSystemDm(platform: Platform, userId: string): Promise<DmDoc |
 export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
   const before = new Date(platform.now() - removalMs);
   const overdue = await platform.db.notices
-    .find({ at: { $lt: before } }, { projection: { _id: 1 } })
+    .find({ at: dueUntil(before) }, { projection: { _id: 1 } })
     .sort({ at: 1 })
     .limit(sweepMax)
     .toArray();

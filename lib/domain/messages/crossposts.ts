@@ -2,6 +2,7 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import type { Message } from '../../contract/message.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
 import { requireMessageChannel } from '../channels/channel-context.ts';
@@ -58,7 +59,7 @@ const sweepMax = 100;
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ crosspostAt: { $lt: before } }, { projection: { channelId: 1, crosspostTo: 1 } })
+    .find({ crosspostAt: dueUntil(before) }, { projection: { channelId: 1, crosspostTo: 1 } })
     .sort({ crosspostAt: 1 })
     .limit(sweepMax)
     .toArray();

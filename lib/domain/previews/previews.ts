@@ -4,6 +4,7 @@ import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
 import type { Embed } from '../../contract/message.ts';
 import type { Outbound } from '../../outbound/request.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
@@ -139,7 +140,7 @@ const sweepMax = 100;
 export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
   const before = new Date(platform.now() - sweepAfterMs);
   const overdue = await platform.db.messages
-    .find({ previewsAt: { $lt: before } })
+    .find({ previewsAt: dueUntil(before) })
     .sort({ previewsAt: 1 })
     .limit(sweepMax)
     .toArray();

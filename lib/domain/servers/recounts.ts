@@ -1,5 +1,6 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { type Collections, withSharedFields } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** A count starts when nothing was added or removed for this long, in milliseconds. */
@@ -23,7 +24,7 @@ export async function recountDueDocuments(
 ): Promise<void> {
   const collection = withSharedFields<{ recountAt?: Date }>(counted);
   const found = await collection
-    .find({ recountAt: { $lte: new Date(platform.now() - quietMs) } })
+    .find({ recountAt: dueUntil(new Date(platform.now() - quietMs)) })
     .project<{ _id: string; recountAt: Date }>({ recountAt: 1 })
     .sort({ recountAt: 1 })
     .limit(sweepMax)

@@ -1,6 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { communityChannelFields } from '../../contract/community.ts';
 import { exists } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
@@ -159,9 +160,8 @@ export async function deleteRemoval(platform: Platform, { _id, ownerId, at }: Re
 
 /** The removals whose job died or was lost, or whose last pass is due (docs/guarantees.md#sweeps). */
 export async function findOverdueRemovals(platform: Platform): Promise<string[]> {
-  const dueFilter = { $lte: new Date(platform.now()) };
   const found = await platform.db.removals
-    .find({ nextAt: dueFilter }, { projection: { _id: 1 } })
+    .find({ nextAt: dueUntil(new Date(platform.now())) }, { projection: { _id: 1 } })
     .sort({ nextAt: 1 })
     .limit(100)
     .toArray();

@@ -1,4 +1,5 @@
 import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -99,8 +100,8 @@ const findDepartures = ({ _id: serverId, outbox = [] }: ServerDoc, { events }: R
 };
 
 /** The ids of servers that have overdue events, or whose members or channels have some. */
-async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
-  const overdueFilter = { outboxAt: { $lt } };
+async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
+  const overdueFilter = { outboxAt: dueUntil(before) };
   const found = await Promise.all([
     db.servers.distinct('_id', overdueFilter),
     db.members.distinct('serverId', overdueFilter),

@@ -4,6 +4,7 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import type { Embed } from '../../contract/message.ts';
 import { exists, isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -204,7 +205,7 @@ const sweepConcurrency = 4;
 async function findOverdueWebhooks({ db, now }: Platform): Promise<string[]> {
   const before = new Date(now() - sweepAfterMs);
   const found = await db.deliveries
-    .aggregate<{ _id: string }>([{ $match: { outcome: 'waiting', at: { $lt: before } } }, { $group: { _id: '$webhookId' } }])
+    .aggregate<{ _id: string }>([{ $match: { outcome: 'waiting', at: dueUntil(before) } }, { $group: { _id: '$webhookId' } }])
     .toArray();
   const ids = found.map(({ _id }) => _id);
   const busy = await db.webhooks.find({ _id: { $in: ids }, drainAt: { $gt: before } }, { projection: { _id: 1 } }).toArray();
