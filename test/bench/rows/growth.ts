@@ -162,11 +162,13 @@ export async function growthRows(bench: Bench): Promise<Row[]> {
       const isWarmUp = i === 0;
       for (const [o, operation] of [doNothing, ...operations].entries()) {
         const round = await measure(isWarmUp ? { ...bench, seconds: 0.5 } : bench, installations, operation);
+        const [p50Small = 0, p50Large = 0] = round.map(({ latencies }) => percentile(latencies, 0.5));
+        bench.log(`  growth: ${operation.name}: p50 ${p50Small.toFixed(1)} → ${p50Large.toFixed(1)} ms`);
         if (!isWarmUp) (o === 0 ? idle : rounds[o - 1])?.push(round);
       }
-      bench.log(isWarmUp ? '  growth: warmed up' : `  growth: round ${i} of ${bench.rounds}`);
+      bench.log(`  growth: ${isWarmUp ? 'warmed up' : `round ${i} of ${bench.rounds}`}`);
     }
-    return operations.flatMap((operation, o) => toRows(operation, rounds[o] ?? [], idle));
+    return [...toIdleRows(idle), ...operations.flatMap((operation, o) => toRows(operation, rounds[o] ?? [], idle))];
   } finally {
     for (const one of installations) await one.close();
     await stores.close();
@@ -174,14 +176,22 @@ export async function growthRows(bench: Bench): Promise<Row[]> {
   }
 }
 
-/** The rows of an operation. Each round has the small installation first. */
+/** A row of both installations. Each round has the small one first. */
+function toRow(name: string, unit: string, rounds: readonly Measured[][], value: (one: Measured, at: number) => number): Row {
+  const of = (at: number): number[] => rounds.map((round) => value(round[at] as Measured, at));
+  return multipleRow(`growth: ${name}`, unit, of(1), of(0), most);
+}
+
+/** The rows of idle installations: what sweeps cost. */
+const toIdleRows = (idle: readonly Measured[][]): Row[] =>
+  (['worker', 'database'] as const).map((consumer) =>
+    toRow(`idle, CPU of ${consumer} in a second`, 'ms', idle, ({ used: { cpu, ms } }) => (cpu[consumer] / ms) * 1000),
+  );
+
+/** The rows of an operation: latency, and CPU time without what idle installations use. */
 function toRows({ name, role }: Operation, rounds: readonly Measured[][], idle: readonly Measured[][]): Row[] {
-  const row = (what: string, value: (one: Measured, at: number) => number): Row => {
-    const of = (at: number): number[] => rounds.map((round) => value(round[at] as Measured, at));
-    return multipleRow(`growth: ${name}, ${what}`, 'ms', of(1), of(0), most);
-  };
   const idleOf = (at: number): CpuRound[] => idle.map((round) => (round[at] as Measured).used);
   const cpuRow = (consumer: Consumer): Row =>
-    row(`CPU of ${consumer}`, ({ used, latencies }, at) => cpuOfOne(used, latencies.length, idleOf(at), consumer));
-  return [row('p50', ({ latencies }) => percentile(latencies, 0.5)), cpuRow(role), cpuRow('database')];
+    toRow(`${name}, CPU of ${consumer}`, 'ms', rounds, ({ used, latencies }, at) => cpuOfOne(used, latencies.length, idleOf(at), consumer));
+  return [toRow(`${name}, p50`, 'ms', rounds, ({ latencies }) => percentile(latencies, 0.5)), cpuRow(role), cpuRow('database')];
 }
