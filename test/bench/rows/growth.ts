@@ -159,14 +159,14 @@ export async function growthRows(bench: Bench): Promise<Row[]> {
     const idle: Measured[][] = [];
     const rounds = operations.map((): Measured[][] => []);
     for (let i = 0; i < bench.rounds + 1; i++) {
-      const isWarmUp = i === 0;
+      const isWarmUp = i === 0; // the first round
       for (const [o, operation] of [doNothing, ...operations].entries()) {
         const round = await measure(isWarmUp ? { ...bench, seconds: 0.5 } : bench, installations, operation);
+        if (isWarmUp) continue;
+        (o === 0 ? idle : rounds[o - 1])?.push(round);
         const [p50Small = 0, p50Large = 0] = round.map(({ latencies }) => percentile(latencies, 0.5));
-        bench.log(`  growth: ${operation.name}: p50 ${p50Small.toFixed(1)} → ${p50Large.toFixed(1)} ms`);
-        if (!isWarmUp) (o === 0 ? idle : rounds[o - 1])?.push(round);
+        if (o > 0) bench.log(`  growth: ${operation.name}: p50 ${p50Small.toFixed(1)} → ${p50Large.toFixed(1)} ms`);
       }
-      bench.log(`  growth: ${isWarmUp ? 'warmed up' : `round ${i} of ${bench.rounds}`}`);
     }
     return [...toIdleRows(idle), ...operations.flatMap((operation, o) => toRows(operation, rounds[o] ?? [], idle))];
   } finally {
@@ -193,5 +193,10 @@ function toRows({ name, role }: Operation, rounds: readonly Measured[][], idle: 
   const idleOf = (at: number): CpuRound[] => idle.map((round) => (round[at] as Measured).used);
   const cpuRow = (consumer: Consumer): Row =>
     toRow(`${name}, CPU of ${consumer}`, 'ms', rounds, ({ used, latencies }, at) => cpuOfOne(used, latencies.length, idleOf(at), consumer));
-  return [toRow(`${name}, p50`, 'ms', rounds, ({ latencies }) => percentile(latencies, 0.5)), cpuRow(role), cpuRow('database')];
+  const latencies = (at: number): number[] => rounds.flatMap((round) => (round[at] as Measured).latencies);
+  return [
+    multipleRow(`growth: ${name}, latency of all requests`, 'ms', latencies(1), latencies(0), most),
+    cpuRow(role),
+    cpuRow('database'),
+  ];
 }
