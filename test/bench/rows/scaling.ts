@@ -18,6 +18,8 @@ const sessions = 1_000;
 const warmUps = 300;
 const postsPerSec = 20;
 const connectsPerSec = 10;
+/** How long to wait before the processes count as idle, in milliseconds. Workers stay with busy channels, and publish presences, for some seconds. */
+const quietMs = 5_000;
 const burst = 100;
 const clients = 32;
 /** The maximum ratio of the CPU time with two processes to that with one. */
@@ -143,6 +145,7 @@ async function measureRates(bench: Bench, side: Side, load: Helper): Promise<Rat
 }
 
 async function measureCosts(bench: Bench, side: Side): Promise<CostRound> {
+  await sleep(quietMs);
   return {
     idle: await measureCpu(bench, side, () => sleep(bench.seconds * 1000)),
     posting: await measureCpu(bench, side, () => postPaced(side, postsPerSec * bench.seconds)),
