@@ -80,10 +80,14 @@ export interface Helper {
   close(): Promise<void>;
 }
 
-/** Starts `test/bench/bare/<name>` with `env` and waits until it is ready. */
-export async function startHelper(name: string, env: Record<string, string>): Promise<Helper & { port: number }> {
+/** Starts the file `name` of `test/bench/bare`, or of another folder, with `env` and waits until it is ready. */
+export async function startHelper(
+  name: string,
+  env: Record<string, string>,
+  folder = new URL('./bare/', import.meta.url),
+): Promise<Helper & { port: number }> {
   const port = await freePort();
-  const file = fileURLToPath(new URL(`./bare/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
+  const file = fileURLToPath(new URL(`${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, folder));
   const child = fork(file, { env: { ...process.env, ...env, PORT: String(port) }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const next = <T>(): Promise<T> =>
     new Promise((resolve, reject) => {

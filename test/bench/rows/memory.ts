@@ -1,8 +1,6 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seedServer } from '../../harness/seed.ts';
+import { collectEnv, measureMemory } from '../memory.ts';
 import { multipleRow, type Row } from '../report.ts';
 import { type Bench, type Helper, openSetting, startHelper } from '../setting.ts';
 
@@ -11,19 +9,6 @@ const sessions = 2_000;
 const warmUpClients = 500;
 /** How long the sockets idle before a measurement, in milliseconds: one or two heartbeats. */
 const idleMs = 8_000;
-const collector = new URL(`../bare/collect${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
-
-/** The memory of a process after a garbage collection, in bytes. */
-async function measureMemory(dir: string, pid: number): Promise<number> {
-  const file = join(dir, String(pid));
-  await rm(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  for (;;) {
-    await sleep(100);
-    const text = await readFile(file, 'utf8').catch(() => '');
-    if (text !== '') return Number(text);
-  }
-}
 
 /**
  * The memory that one more connection costs a process, in kB. `connect` connects the clients numbered `from` to `to`; `close` closes all. All clients connect
@@ -48,8 +33,7 @@ async function costOf(
 
 /** Memory of an idle session of a bot or person: what V8 keeps for each of 2,000 on a gateway, compared with the same number of bare sockets. */
 export async function memoryRow(bench: Bench): Promise<Row[]> {
-  const dir = await mkdtemp(join(tmpdir(), 'parlance-bench-memory-'));
-  const collecting = { NODE_OPTIONS: `--import ${collector}`, MEMORY_DIR: dir };
+  const { dir, env: collecting, close } = await collectEnv();
   const costs: [bots: number[], people: number[], bare: number[]] = [[], [], []];
   try {
     for (let i = 0; i < bench.rounds; i++) {
@@ -94,7 +78,7 @@ export async function memoryRow(bench: Bench): Promise<Row[]> {
       }
     }
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    await close();
   }
   const row = (kind: string, ours: number[]): Row => multipleRow(`memory of an idle session, 2,000 ${kind}`, 'kB', ours, costs[2], 2);
   return [row('bots', costs[0]), row('people', costs[1])];

@@ -1,0 +1,159 @@
+import { percentile } from '../bench/report.ts';
+import type { Bench } from '../bench/setting.ts';
+import type { Call } from './calls.ts';
+import { type Action, actions, addCpu, type Costs, type Cpu, mapParts, noCpu, scaleCpu } from './costs.ts';
+import { type Course, setCost } from './course.ts';
+import { type Lab, openLab } from './lab.ts';
+import { measureHeartbeats, measureIdle, measureSessions } from './measure-sessions.ts';
+import { measureMemory, measureSizes } from './measure-sizes.ts';
+import { callsIn, makePeople, makeWorlds, presenceCalls, syncCalls, type World } from './world.ts';
+
+/** Rates of calls, in a second: the difference of two rates is what is measured, so that what happens anyway does not count. */
+const callRates: readonly [low: number, high: number] = [2, 18];
+/** Lower rates for events that many sessions receive, so that each is written to its socket alone, as usual. */
+const eventRates: readonly [low: number, high: number] = [2, 12];
+const warmUpPerSec = 8;
+const channelsBusy = 4;
+/** So many that at the higher rate several seconds pass between two posts in one channel. */
+const channelsQuiet = 400;
+const posters = 10;
+/** The sessions that receive an event: the difference of two numbers is what is measured. */
+const [few, many] = [60, 240];
+const connectsPerSec = 50;
+
+/** The CPU time of one call, from the difference of two rates, in several rounds of both. */
+async function costOfCall({ bench, lab }: Course, calls: Call[], [low, high]: readonly [number, number] = callRates): Promise<Cpu> {
+  const at = async (perSec: number): Promise<{ cpu: Cpu; count: number; seconds: number }> => {
+    const acts = [{ kind: 'calls' as const, name: 'call', perSec, calls, order: 'turn' as const }];
+    const { cpu, seconds, result } = await lab.sample(() => lab.act(acts, bench.seconds));
+    return { cpu, count: result.done.call ?? 0, seconds };
+  };
+  let [more, count]: [Cpu, number] = [noCpu(), 0];
+  for (let round = 0; round < bench.rounds; round++) {
+    const [less, much] = round % 2 === 0 ? [await at(low), await at(high)] : [await at(high), await at(low)].toReversed();
+    if (!less || !much) continue;
+    const scale = much.seconds / less.seconds;
+    more = addCpu(more, addCpu(much.cpu, less.cpu, -scale));
+    count += much.count - less.count * scale;
+  }
+  return mapParts((part) => more[part] / count);
+}
+
+async function measureCalls(course: Course): Promise<void> {
+  const { lab, people, worlds } = course;
+  const api = lab.setting.stack.apiUrl();
+  const calls: [Action, Call[]][] = [
+    ['postBusy', callsIn(api, 'post', [worlds.busy], people.posters)],
+    ['postQuiet', callsIn(api, 'post', [worlds.quiet], people.posters.slice(0, 1))],
+    ['typing', callsIn(api, 'typing', [worlds.busy], people.posters)],
+    ['read', callsIn(api, 'read', [worlds.busy], people.posters)],
+    ['mark', callsIn(api, 'mark', [worlds.busy], people.posters)],
+    ['sync', syncCalls(api, people.audience)],
+  ];
+  for (const [action, list] of calls) setCost(course, action, await costOfCall(course, list));
+}
+
+/** The costs of an event at a gateway node: posts in channels with different numbers of sessions, compared with posts that no node receives. */
+async function measureDeliveries(course: Course): Promise<void> {
+  const { lab, people, worlds, costs } = course;
+  const api = lab.setting.stack.apiUrl();
+  const postIn = (world: World): Promise<Cpu> => costOfCall(course, callsIn(api, 'post', [world], people.posters), eventRates);
+  setCost(course, 'presence', await costOfCall(course, presenceCalls(api, people.audience)));
+  const [toNobody, toFew, toMany] = [await postIn(worlds.hidden), await postIn(worlds.small), await postIn(worlds.large)];
+  const post = costs.actions.postBusy;
+  const perSession = mapParts((part) => (toMany[part] - toFew[part]) / (many - few));
+  setCost(course, 'unsentEntry', addCpu(toNobody, post, -1));
+  setCost(course, 'delivery', perSession);
+  setCost(course, 'entry', addCpu(addCpu(toFew, perSession, -few), post, -1));
+}
+
+/** Runs everything once, so that the code is compiled and caches are filled. */
+async function warmUp({ bench, lab, people, worlds }: Course): Promise<void> {
+  const api = lab.setting.stack.apiUrl();
+  const kinds = ['post', 'typing', 'read', 'mark'] as const;
+  const acts = kinds.map((name) => ({
+    kind: 'calls' as const,
+    name,
+    perSec: warmUpPerSec,
+    calls: callsIn(api, name, Object.values(worlds), people.posters),
+    order: 'random' as const,
+  }));
+  const more = [
+    {
+      kind: 'calls' as const,
+      name: 'presence',
+      perSec: warmUpPerSec / 2,
+      calls: presenceCalls(api, people.audience),
+      order: 'turn' as const,
+    },
+    { kind: 'calls' as const, name: 'sync', perSec: warmUpPerSec / 2, calls: syncCalls(api, people.audience), order: 'turn' as const },
+  ];
+  await lab.act([...acts, ...more], 3 * bench.seconds);
+}
+
+async function prepare(bench: Bench, lab: Lab): Promise<Course> {
+  const { platform } = lab.setting;
+  const all = await makePeople(platform, posters + many);
+  const people = { posters: all.slice(0, posters), audience: all.slice(posters) };
+  const [quiet, busy, hidden, small, large] = await makeWorlds(platform, [
+    { members: people.posters, channels: channelsQuiet },
+    { members: people.posters, channels: channelsBusy, hasMessages: true },
+    { members: all, channels: channelsBusy, only: people.posters },
+    { members: all.slice(0, posters + few), channels: channelsBusy },
+    { members: all, channels: channelsBusy },
+  ]);
+  if (!quiet || !busy || !hidden || !small || !large) throw new Error('a server was not made');
+  const costs: Costs = {
+    hasDatabase: lab.hasDatabase,
+    referenceMs: 1,
+    idle: { api: noCpu(), gateway: noCpu(), worker: noCpu() },
+    actions: Object.fromEntries(Object.keys(actions).map((action) => [action, noCpu()])) as Record<Action, Cpu>,
+    memory: {
+      process: { api: 0, gateway: 0, worker: 0 },
+      session: 0,
+      sessionPlace: 0,
+      place: 0,
+      redisSession: 0,
+      redisEntry: 0,
+      redisMark: 0,
+    },
+    bytes: { frame: 0, storedMessage: 0, heartbeat: 0 },
+  };
+  return { bench, lab, people, worlds: { quiet, busy, hidden, small, large }, costs };
+}
+
+/** Costs in milliseconds, at the speed that the machine had in the median sample. */
+function toMilliseconds(costs: Costs, references: readonly number[]): Costs {
+  const referenceMs = percentile(references, 0.5);
+  const scaled = <K extends string>(all: Record<K, Cpu>): Record<K, Cpu> =>
+    Object.fromEntries(Object.entries<Cpu>(all).map(([name, cpu]) => [name, scaleCpu(cpu, referenceMs)])) as Record<K, Cpu>;
+  return { ...costs, referenceMs, idle: scaled(costs.idle), actions: scaled(costs.actions) };
+}
+
+/** Measures what everything costs, on a stack of one process of each role. Takes some minutes. */
+export async function measureCosts(bench: Bench): Promise<Costs> {
+  const lab = await openLab(bench, { api: 1, gateway: 1, worker: 1 });
+  try {
+    const course = await prepare(bench, lab);
+    const tokens = course.people.audience.map(({ token }) => token);
+    const audience = { kind: 'connect' as const, group: 'audience', urls: lab.gatewayUrls(), tokens, perSec: connectsPerSec };
+    bench.log('  warming up');
+    await lab.ask(audience);
+    await warmUp(course);
+    bench.log('  requests');
+    await measureCalls(course);
+    bench.log('  events that sessions receive');
+    await measureDeliveries(course);
+    await measureSizes(course);
+    bench.log('  sessions');
+    await measureHeartbeats(course);
+    await measureSessions(course);
+    bench.log('  processes without load');
+    await measureIdle(course);
+    bench.log('  memory');
+    await measureMemory(course);
+    return toMilliseconds(course.costs, lab.references);
+  } finally {
+    await lab.close();
+  }
+}
