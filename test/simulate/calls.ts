@@ -30,6 +30,21 @@ export function send({ method, url, authorization, body }: Call): Promise<void> 
   });
 }
 
+/** A random item. */
+export const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)] as T;
+
+/** How many calls of `sendMany` run at once. */
+const warmConcurrency = 8;
+
+/** Sends `count` calls as fast as they are answered, each from a random list. Failures do not matter. */
+export async function sendMany(lists: readonly (readonly Call[])[], count: number): Promise<void> {
+  let left = count;
+  const client = async (): Promise<void> => {
+    while (left-- > 0) await send(pick(pick(lists))).catch(() => undefined);
+  };
+  await Promise.all(Array.from({ length: warmConcurrency }, client));
+}
+
 /** Calls `run` at random times, `perSec` times a second on average, for `seconds`; resolves when all have ended. */
 export async function atRandomTimes(
   perSec: number,

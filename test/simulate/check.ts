@@ -1,7 +1,7 @@
 import type { Bench } from '../bench/setting.ts';
 import type { Act } from './clients.ts';
 import { type Costs, type Cpu, type Part, parts, type Role, scaleCpu, sumCpu } from './costs.ts';
-import { openLab } from './lab.ts';
+import { openLab, warmCalls } from './lab.ts';
 import { type Population, simulate } from './model.ts';
 import { callsIn, makePeople, makeWorlds, type Person, presenceCalls, type ServerPlan, syncCalls } from './world.ts';
 
@@ -73,7 +73,7 @@ const measurableMs = 20;
 const connectsPerSec = 50;
 const heartbeatMs = 10_000;
 /** The warm-up and the measurement take this many times as long as one round of a bench. */
-const [warmUpTimes, measureTimes] = [3, 4];
+const [warmUpTimes, measureTimes] = [1, 4];
 
 /** One comparison, in milliseconds of CPU time in a second. */
 export interface Comparison {
@@ -167,6 +167,7 @@ async function checkSize(bench: Bench, size: Size, costs: Costs): Promise<Compar
       { kind: 'restart', name: 'restart', perSec: size.restarts, group: 'all', urls },
       { kind: 'resume', name: 'resume', perSec: size.resumes, group: 'all', urls },
     ];
+    await lab.ask({ kind: 'warm', calls: acts.flatMap((act) => (act.kind === 'calls' ? [act.calls] : [])), count: warmCalls });
     await lab.act([...acts, ...sessions], warmUpTimes * bench.seconds);
     const { cpu, seconds, result } = await lab.sample(() => lab.act([...acts, ...sessions], measureTimes * bench.seconds));
     const rateOf = (name: string): number =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { atRandomTimes, type Call, paced, send } from './calls.ts';
+import { atRandomTimes, type Call, paced, pick, send, sendMany } from './calls.ts';
 
 /** Something that happens at random times: requests, or sessions of a group that resume on one of `urls`, or that end and begin again there. */
 export type Act = { name: string; perSec: number } & (
@@ -15,6 +15,7 @@ export type ClientsAsk =
   | { kind: 'resume'; group: string; urls: string[]; perSec: number }
   | { kind: 'end'; group: string }
   | { kind: 'heartbeat'; ms: number }
+  | { kind: 'warm'; calls: Call[][]; count: number }
   | { kind: 'act'; acts: Act[]; seconds: number };
 
 /** What happened during the acts, by their names, how many of them failed, and what all sessions received meanwhile. */
@@ -53,12 +54,12 @@ const groupOf = (name: string): Session[] => groups.get(name) ?? [];
 
 function beat(session: Session): void {
   clearTimeout(session.heartbeat);
-  const send = (): void => {
+  const sendHeartbeat = (): void => {
     totals.heartbeats++;
     session.socket?.send(JSON.stringify({ op: 1, d: session.position }));
-    session.heartbeat = setTimeout(send, heartbeatMs);
+    session.heartbeat = setTimeout(sendHeartbeat, heartbeatMs);
   };
-  session.heartbeat = setTimeout(send, Math.random() * heartbeatMs);
+  session.heartbeat = setTimeout(sendHeartbeat, Math.random() * heartbeatMs);
 }
 
 /** Opens a socket for a session, and resolves when it has received READY or RESUMED. */
@@ -113,8 +114,6 @@ async function leave(session: Session, how: 'end' | 'cut'): Promise<void> {
   await closed;
 }
 
-const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)] as T;
-
 async function reopen(session: Session | undefined, url: string, kind: 'resume' | 'restart'): Promise<void> {
   if (!session || session.isReopening) return;
   session.isReopening = true;
@@ -132,6 +131,15 @@ function runAct(act: Act, seconds: number): Promise<{ done: number; failed: numb
     return atRandomTimes(perSec, seconds, (n) => send(act.order === 'turn' ? (act.calls[n % act.calls.length] as Call) : pick(act.calls)));
   const { kind, group, urls } = act;
   return atRandomTimes(perSec, seconds, () => reopen(pick(groupOf(group)), pick(urls), kind));
+}
+
+/** How long no event may have come, and how long to wait for that, in milliseconds. On a busy machine events come seconds after their posts. */
+const [silenceMs, longestWaitMs] = [500, 10_000];
+
+/** Waits until all events of the acts so far have come. */
+async function waitForSilence(): Promise<void> {
+  const endMs = performance.now() + longestWaitMs;
+  for (let frames = -1; frames !== totals.frames && performance.now() < endMs; await sleep(silenceMs)) frames = totals.frames;
 }
 
 async function answer(ask: ClientsAsk): Promise<Acted | 'done'> {
@@ -167,11 +175,15 @@ async function answer(ask: ClientsAsk): Promise<Acted | 'done'> {
       heartbeatMs = ask.ms;
       for (const session of [...groups.values()].flat()) beat(session);
       return 'done';
+    case 'warm':
+      await sendMany(ask.calls, ask.count);
+      return 'done';
     case 'act': {
       const before = { ...totals };
       const began = performance.now();
       const ended = await Promise.all(ask.acts.map(async (act) => [act.name, await runAct(act, ask.seconds)] as const));
       if (ask.acts.length === 0) await sleep(ask.seconds * 1000);
+      await waitForSilence();
       return {
         done: Object.fromEntries(ended.map(([name, { done }]) => [name, done])),
         failed: Object.fromEntries(ended.map(([name, { failed }]) => [name, failed])),

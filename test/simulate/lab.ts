@@ -4,7 +4,7 @@ import { collectEnv, measureMemory } from '../bench/memory.ts';
 import { type Bench, openSetting, type Setting, startHelper } from '../bench/setting.ts';
 import { type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
 import type { Act, Acted, ClientsAsk } from './clients.ts';
-import { type Cpu, mapParts, type Role, roles } from './costs.ts';
+import { type Cpu, mapParts, type Role } from './costs.ts';
 import { cpuMsOf, isNamed, residentBytes } from './cpu-time.ts';
 import { watchSpeed } from './speed.ts';
 
@@ -33,9 +33,11 @@ export interface Lab {
   gatewayHeap(): Promise<number>;
   resident(role: Role): Promise<number>;
   redis: Redis;
-  redisMemory(): Promise<number>;
   close(): Promise<void>;
 }
+
+/** How many calls warm up the processes, so that their code is compiled. */
+export const warmCalls = 1_000;
 
 /** How long a sample goes on after its work, in milliseconds: workers acknowledge events after up to 100 ms. */
 const settleMs = 300;
@@ -69,9 +71,14 @@ export async function openLab(bench: Bench, counts: Record<Role, number>): Promi
   const processesOf = (role: Role): RoleProcess[] => [setting.stack, ...added].flatMap((stack) => stack[`${role}s`]);
   const pidsOf = (role: Role): number[] => processesOf(role).flatMap((one) => one.pid() ?? []);
   const readCpu = async (): Promise<Cpu> => {
-    const [info, ...used] = await Promise.all([redis.info('cpu'), ...roles.map((role) => cpuMsOf(pidsOf(role))), cpuMsOf(database)]);
+    const [info, api, gateway, worker, databaseMs] = await Promise.all([
+      redis.info('cpu'),
+      cpuMsOf(pidsOf('api')),
+      cpuMsOf(pidsOf('gateway')),
+      cpuMsOf(pidsOf('worker')),
+      cpuMsOf(database),
+    ]);
     const redisSec = ['user', 'sys', 'user_children', 'sys_children'].reduce((sum, name) => sum + infoOf(info, `used_cpu_${name}`), 0);
-    const [api = 0, gateway = 0, worker = 0, databaseMs = 0] = used;
     return { api, gateway, worker, redis: redisSec * 1000, database: databaseMs };
   };
   return {
@@ -98,7 +105,6 @@ export async function openLab(bench: Bench, counts: Record<Role, number>): Promi
     gatewayHeap: () => measureMemory(collecting.dir, pidsOf('gateway')[0] as number),
     resident: (role) => residentBytes(pidsOf(role)[0] as number),
     redis,
-    redisMemory: async () => infoOf(await redis.info('memory'), 'used_memory'),
     async close() {
       await clients.close();
       redis.disconnect();

@@ -52,7 +52,7 @@ const perSession = (samples: readonly Sample<unknown>[], rest: Cpu): Cpu =>
 
 /** Costs of sessions that begin, end and resume, by groups that differ in the number of servers and in who shares them. */
 export async function measureSessions(course: Course): Promise<void> {
-  const { lab } = course;
+  const { lab, bench } = course;
   const { groups, worlds } = await makeGroups(course);
   const ask = (message: ClientsAsk): Promise<Sample<void>> => lab.sample(() => lab.ask(message));
   const connect = ({ name, people: members }: Group): ClientsAsk => ({
@@ -80,7 +80,7 @@ export async function measureSessions(course: Course): Promise<void> {
     if (group.name === 'one') {
       const cut = await ask({ kind: 'cut', group: 'one' });
       const calls = callsIn(lab.setting.stack.apiUrl(), 'post', worlds.slice(0, 1), group.people.slice(0, 1));
-      const { done } = await lab.act([{ kind: 'calls', name: 'post', perSec: missed, calls, order: 'turn' }], 1);
+      const { done } = await lab.act([{ kind: 'calls', name: 'post', perSec: missed, calls, order: 'turn' }], bench.seconds);
       const back = await ask({ kind: 'resume', group: 'one', urls: [home], perSec });
       const withReplay = perSession([cut, back], rest);
       setCost(

@@ -48,22 +48,38 @@ export async function measureSizes({ bench, lab, people, worlds, costs }: Course
 const connectsPerSec = 50;
 const restMs = 3_000;
 
-/**
- * Measures the memory of sessions and servers on a gateway node, by groups that differ in the number of servers and in who shares them. No session is open. All
- * groups have been there before, because code that is compiled for them takes as much memory as they do.
- */
-export async function measureMemory(course: Course): Promise<void> {
-  const { lab, costs } = course;
-  const { groups } = await makeGroups(course);
+async function connectGroup({ lab }: Course, { name, people }: Group): Promise<void> {
   const [url = ''] = lab.gatewayUrls();
+  await lab.ask({ kind: 'connect', group: name, urls: [url], tokens: people.map(({ token }) => token), perSec: connectsPerSec });
+}
+
+/**
+ * Connects the groups whose memory will be measured once, because code that is compiled for them takes as much memory as they do. The node keeps their servers for
+ * 60 s.
+ */
+export async function prepareMemory(course: Course): Promise<Group[]> {
+  const { groups } = await makeGroups(course);
+  for (const group of groups) {
+    await connectGroup(course, group);
+    await course.lab.ask({ kind: 'end', group: group.name });
+  }
+  return groups;
+}
+
+/**
+ * Measures the memory of sessions and servers on a gateway node, by groups that differ in the number of servers and in who shares them. No session is open, and
+ * `prepareMemory` ended more than 60 s ago.
+ */
+export async function measureMemory(course: Course, groups: readonly Group[]): Promise<void> {
+  const { lab, costs } = course;
   const heap: Record<Group['name'], number> = { one: 0, ten: 0, own: 0 };
-  await sleep(restMs);
+  await lab.gatewayHeap(); // a garbage collection also drops code that was not used since the last one
   let before = await lab.gatewayHeap();
-  for (const { name, people } of groups) {
-    await lab.ask({ kind: 'connect', group: name, urls: [url], tokens: people.map(({ token }) => token), perSec: connectsPerSec });
+  for (const group of groups) {
+    await connectGroup(course, group);
     await sleep(restMs);
     const after = await lab.gatewayHeap();
-    heap[name] = (after - before) / groupSessions;
+    heap[group.name] = (after - before) / groupSessions;
     before = after;
   }
   const each = Math.max(0, (heap.ten - heap.one) / (serversEach - 1));

@@ -3,35 +3,35 @@ import type { Bench } from '../bench/setting.ts';
 import type { Call } from './calls.ts';
 import { type Action, actions, addCpu, type Costs, type Cpu, mapParts, noCpu, scaleCpu } from './costs.ts';
 import { type Course, setCost } from './course.ts';
-import { type Lab, openLab } from './lab.ts';
+import { type Lab, openLab, warmCalls } from './lab.ts';
+import { few, many, measureEvents } from './measure-events.ts';
 import { measureHeartbeats, measureIdle, measureSessions } from './measure-sessions.ts';
-import { measureMemory, measureSizes } from './measure-sizes.ts';
-import { callsIn, makePeople, makeWorlds, presenceCalls, syncCalls, type World } from './world.ts';
+import { measureMemory, measureSizes, prepareMemory } from './measure-sizes.ts';
+import { callsIn, firstChannel, makePeople, makeWorlds, presenceCalls, syncCalls, type World } from './world.ts';
 
-/** Rates of calls, in a second: the difference of two rates is what is measured, so that what happens anyway does not count. */
-const callRates: readonly [low: number, high: number] = [2, 18];
-/** Lower rates for events that many sessions receive, so that each is written to its socket alone, as usual. */
-const eventRates: readonly [low: number, high: number] = [2, 12];
-const warmUpPerSec = 8;
+/**
+ * Rates of calls, in a second: the difference of two rates is what is measured, so that what happens anyway does not count. Those of posts are as far apart as
+ * one channel and `channelsBusy`, so that each channel is equally busy at both.
+ */
+const callRates: readonly [low: number, high: number] = [4, 24];
+const postRates: readonly [low: number, high: number] = [4, 16];
 const channelsBusy = 4;
 /** So many that at the higher rate several seconds pass between two posts in one channel. */
 const channelsQuiet = 400;
 const posters = 10;
-/** The sessions that receive an event: the difference of two numbers is what is measured. */
-const [few, many] = [60, 240];
 const connectsPerSec = 50;
 
-/** The CPU time of one call, from the difference of two rates, in several rounds of both. */
-async function costOfCall({ bench, lab }: Course, calls: Call[], [low, high]: readonly [number, number] = callRates): Promise<Cpu> {
-  const at = async (perSec: number): Promise<{ cpu: Cpu; count: number; seconds: number }> => {
-    const acts = [{ kind: 'calls' as const, name: 'call', perSec, calls, order: 'turn' as const }];
+/** The CPU time of one call, from the difference of two rates, in several rounds of both. At the lower rate `lowCalls` are sent. */
+async function costOfCall({ bench, lab }: Course, calls: Call[], [low, high] = callRates, lowCalls = calls): Promise<Cpu> {
+  const at = async (perSec: number, sent: Call[]): Promise<{ cpu: Cpu; count: number; seconds: number }> => {
+    const acts = [{ kind: 'calls' as const, name: 'call', perSec, calls: sent, order: 'turn' as const }];
     const { cpu, seconds, result } = await lab.sample(() => lab.act(acts, bench.seconds));
     return { cpu, count: result.done.call ?? 0, seconds };
   };
   let [more, count]: [Cpu, number] = [noCpu(), 0];
   for (let round = 0; round < bench.rounds; round++) {
-    const [less, much] = round % 2 === 0 ? [await at(low), await at(high)] : [await at(high), await at(low)].toReversed();
-    if (!less || !much) continue;
+    const less = await at(low, lowCalls);
+    const much = await at(high, calls);
     const scale = much.seconds / less.seconds;
     more = addCpu(more, addCpu(much.cpu, less.cpu, -scale));
     count += much.count - less.count * scale;
@@ -39,56 +39,36 @@ async function costOfCall({ bench, lab }: Course, calls: Call[], [low, high]: re
   return mapParts((part) => more[part] / count);
 }
 
+/** The CPU time of a post in the busy channels of a server. */
+const costOfBusyPost = (course: Course, world: World): Promise<Cpu> => {
+  const post = (one: World): Call[] => callsIn(course.lab.setting.stack.apiUrl(), 'post', [one], course.people.posters);
+  return costOfCall(course, post(world), postRates, post(firstChannel(world)));
+};
+
 async function measureCalls(course: Course): Promise<void> {
   const { lab, people, worlds } = course;
   const api = lab.setting.stack.apiUrl();
   const calls: [Action, Call[]][] = [
-    ['postBusy', callsIn(api, 'post', [worlds.busy], people.posters)],
     ['postQuiet', callsIn(api, 'post', [worlds.quiet], people.posters.slice(0, 1))],
     ['typing', callsIn(api, 'typing', [worlds.busy], people.posters)],
     ['read', callsIn(api, 'read', [worlds.busy], people.posters)],
     ['mark', callsIn(api, 'mark', [worlds.busy], people.posters)],
     ['sync', syncCalls(api, people.audience)],
   ];
+  setCost(course, 'postBusy', await costOfBusyPost(course, worlds.busy));
   for (const [action, list] of calls) setCost(course, action, await costOfCall(course, list));
 }
 
-/** The costs of an event at a gateway node: posts in channels with different numbers of sessions, compared with posts that no node receives. */
-async function measureDeliveries(course: Course): Promise<void> {
-  const { lab, people, worlds, costs } = course;
-  const api = lab.setting.stack.apiUrl();
-  const postIn = (world: World): Promise<Cpu> => costOfCall(course, callsIn(api, 'post', [world], people.posters), eventRates);
-  setCost(course, 'presence', await costOfCall(course, presenceCalls(api, people.audience)));
-  const [toNobody, toFew, toMany] = [await postIn(worlds.hidden), await postIn(worlds.small), await postIn(worlds.large)];
-  const post = costs.actions.postBusy;
-  const perSession = mapParts((part) => (toMany[part] - toFew[part]) / (many - few));
-  setCost(course, 'unsentEntry', addCpu(toNobody, post, -1));
-  setCost(course, 'delivery', perSession);
-  setCost(course, 'entry', addCpu(addCpu(toFew, perSession, -few), post, -1));
-}
-
-/** Runs everything once, so that the code is compiled and caches are filled. */
-async function warmUp({ bench, lab, people, worlds }: Course): Promise<void> {
+/** Runs everything often, so that the code is compiled and caches are filled. */
+async function warmUp({ lab, people, worlds }: Course): Promise<void> {
   const api = lab.setting.stack.apiUrl();
   const kinds = ['post', 'typing', 'read', 'mark'] as const;
-  const acts = kinds.map((name) => ({
-    kind: 'calls' as const,
-    name,
-    perSec: warmUpPerSec,
-    calls: callsIn(api, name, Object.values(worlds), people.posters),
-    order: 'random' as const,
-  }));
-  const more = [
-    {
-      kind: 'calls' as const,
-      name: 'presence',
-      perSec: warmUpPerSec / 2,
-      calls: presenceCalls(api, people.audience),
-      order: 'turn' as const,
-    },
-    { kind: 'calls' as const, name: 'sync', perSec: warmUpPerSec / 2, calls: syncCalls(api, people.audience), order: 'turn' as const },
-  ];
-  await lab.act([...acts, ...more], 3 * bench.seconds);
+  const calls = kinds.map((kind) => callsIn(api, kind, Object.values(worlds), people.posters));
+  await lab.ask({
+    kind: 'warm',
+    calls: [...calls, presenceCalls(api, people.audience), syncCalls(api, people.audience)],
+    count: warmCalls,
+  });
 }
 
 async function prepare(bench: Bench, lab: Lab): Promise<Course> {
@@ -143,15 +123,17 @@ export async function measureCosts(bench: Bench): Promise<Costs> {
     bench.log('  requests');
     await measureCalls(course);
     bench.log('  events that sessions receive');
-    await measureDeliveries(course);
+    setCost(course, 'presence', await costOfCall(course, presenceCalls(lab.setting.stack.apiUrl(), course.people.audience)));
     await measureSizes(course);
+    await measureEvents(course);
     bench.log('  sessions');
     await measureHeartbeats(course);
     await measureSessions(course);
+    const groups = await prepareMemory(course);
     bench.log('  processes without load');
     await measureIdle(course);
     bench.log('  memory');
-    await measureMemory(course);
+    await measureMemory(course, groups);
     return toMilliseconds(course.costs, lab.references);
   } finally {
     await lab.close();

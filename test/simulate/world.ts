@@ -96,6 +96,9 @@ export function callsIn(
   );
 }
 
+/** The same server with its first channel only. */
+export const firstChannel = (world: World): World => ({ ...world, channelIds: world.channelIds.slice(0, 1) });
+
 /** The calls with which people change their own status. */
 export const presenceCalls = (apiUrl: string, people: readonly Person[]): Call[] =>
   people.map(({ token }) => ({
