@@ -117,10 +117,10 @@ describe('files of messages', () => {
   it('deleting the source during a copy keeps the bytes of the copy, and leaves no other blob', async () => {
     for (const moment of ['insertMany', 'find'] as const) {
       const source = await post();
-      const ids = source.attachments.map(({ id }) => id);
+      const docs = await api.platform.db.files.find({ messageId: source.id }).toArray();
       const drop = async (): Promise<void> => {
         await api.platform.db.messages.deleteOne({ _id: source.id });
-        await deleteFiles(api.platform, ids);
+        await deleteFiles(api.platform, docs);
       };
       const message = await stored(source.id);
       const to = newOwner();

@@ -82,11 +82,11 @@ describe('storage limits of accounts and servers', () => {
     const source = (await api.platform.db.messages.findOne({ _id: body.id })) as MessageDoc;
     const owners = [1, 2].map(() => ({ messageId: api.platform.ids.next(), channelId: source.channelId }));
     await copyFiles(api.platform, source, owners);
-    const ids = (await fileDocs(api)).map(({ _id }) => _id);
-    expect(ids).to.have.length(3);
-    await deleteFiles(api.platform, ids.slice(0, 1));
+    const docs = await fileDocs(api);
+    expect(docs).to.have.length(3);
+    await deleteFiles(api.platform, docs.slice(0, 1));
     expect(await stored()).to.deep.equal([600 * kib, 600 * kib]);
-    await Promise.all(ids.slice(1).map((id) => deleteFiles(api.platform, [id])));
+    await Promise.all(docs.slice(1).map((doc) => deleteFiles(api.platform, [doc])));
     expect(await stored()).to.deep.equal([0, 0]);
     expect((await onDisk(api)).blobs).to.deep.equal([]);
   });

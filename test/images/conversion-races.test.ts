@@ -43,7 +43,7 @@ describe('convert-image concurrent with a delete of its file', () => {
       mayWrite.resolve();
       await ended.promise;
     };
-    await deleteFiles({ ...worker, blobs: { ...worker.blobs, delete: drop } }, [file._id]);
+    await deleteFiles({ ...worker, blobs: { ...worker.blobs, delete: drop } }, [file]);
     expect([await converting, await fixture.blobs()]).to.deep.equal(['no answer', [file.blob]]);
     expect((await fixture.stored(file))?.state).to.equal('freed');
     await convertImage(worker, file._id, fixture.encode);
@@ -62,7 +62,7 @@ describe('convert-image concurrent with a delete of its file', () => {
     const late = convertImage(worker, file._id, slow);
     await started.promise;
     await convertImage(worker, file._id, async (from, to) => {
-      await deleteFiles(worker, [file._id]);
+      await deleteFiles(worker, [file]);
       return fixture.encode(from, to);
     });
     expect(await fixture.stored(file)).to.deep.include({ state: 'freed', begun: 1, original: file.original });
@@ -75,7 +75,7 @@ describe('convert-image concurrent with a delete of its file', () => {
     const { worker } = fixture;
     await fixture.api.platform.db.files.updateOne({ _id: file._id }, { $inc: { begun: 1 } });
     await convertImage(worker, file._id, async (from, to) => {
-      await deleteFiles(worker, [file._id]);
+      await deleteFiles(worker, [file]);
       return fixture.encode(from, to);
     });
     await fixture.storeLateWebp(file);

@@ -128,7 +128,7 @@ describe('convert-image', () => {
     const stored: FileDoc = { ...file, state: 'stored', width: 64, height: 48 };
     await inParallel(20, () => updateAttachment(fixture.worker, stored));
     expect((await fixture.message(file))?.outbox).to.have.length(1);
-    await deleteFiles(fixture.worker, [file._id]);
+    await deleteFiles(fixture.worker, [file]);
   });
 
   it('deletes the WebP of a killed worker when the image cannot be decoded later', async () => {
@@ -144,7 +144,7 @@ describe('convert-image', () => {
       const file = await fixture.upload(png);
       await convert(file, async (from, to) => {
         const made = await encode(from, to);
-        await deleteFiles(fixture.worker, [file._id]);
+        await deleteFiles(fixture.worker, [file]);
         expect((await fixture.stored(file))?.state).to.equal('freed');
         return made;
       });
@@ -155,7 +155,7 @@ describe('convert-image', () => {
   it('the next run deletes the WebP that a killed worker wrote for a deleted file', async () => {
     const file = await fixture.upload(png);
     await fixture.api.platform.db.files.updateOne({ _id: file._id }, { $inc: { begun: 1 } });
-    await deleteFiles(fixture.worker, [file._id]);
+    await deleteFiles(fixture.worker, [file]);
     await fixture.storeLateWebp(file);
     await convert(file);
     expect(await fixture.stored(file)).to.equal(null);
@@ -226,6 +226,6 @@ describe('convert-image', () => {
     await running.close();
     expect((await fixture.stored(recent))?.state).to.equal('waiting');
     await convert(recent);
-    await deleteFiles(fixture.worker, [left._id]); // this document was changed directly: its blob does not exist
+    await deleteFiles(fixture.worker, [left]); // this document was changed directly: its blob does not exist
   });
 });

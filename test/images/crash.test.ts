@@ -57,7 +57,7 @@ describe('convert-image: a killed worker process', () => {
     const file = await fixture.upload(png);
     await convertAndDie('after-image-put', file);
     expect(await fixture.blobs()).to.include(file.blob);
-    await deleteFiles(fixture.worker, [file._id]);
+    await deleteFiles(fixture.worker, [file]);
     await convert(file);
     expect(await fixture.stored(file)).to.equal(null);
   });

@@ -9,7 +9,7 @@ import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
 import { toStoredAttachment, updateAttachment } from './attachment-updates.ts';
-import { decideFiles, deleteLateBlobs } from './files.ts';
+import { decideFiles, deleteLateBlobs, refsFilter } from './files.ts';
 import { reserveConversions } from './image-queue.ts';
 import { chargeStorage } from './storage.ts';
 
@@ -88,8 +88,7 @@ export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc
 
 /** Reads `docs` again, in the same order. A deleted one is returned with the state `freed`, so that nobody waits for it. */
 async function reloadFiles({ db }: FilesPlatform, docs: readonly FileDoc[]): Promise<FileDoc[]> {
-  const ids = docs.map(({ _id }) => _id);
-  const found: FileDoc[] = await db.files.find({ _id: { $in: ids } }).toArray();
+  const found: FileDoc[] = await db.files.find(refsFilter(docs)).toArray();
   const byId = new Map(found.map((doc) => [doc._id, doc]));
   return docs.map((doc) => byId.get(doc._id) ?? { ...doc, state: 'freed' as const });
 }
@@ -128,8 +127,7 @@ export async function postWithFiles(
   try {
     await storeFiles(platform, docs, files);
     const converted = await waitForConversions(platform, docs);
-    const prepare = (messageId: string) =>
-      platform.db.files.updateMany({ _id: { $in: docs.map(({ _id }) => _id) } }, { $set: { messageId } });
+    const prepare = (messageId: string) => platform.db.files.updateMany(refsFilter(docs), { $set: { messageId } });
     const message = await post(converted.map(toStoredAttachment), prepare);
     failpoint(platform.config, 'after-message-write');
     if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
@@ -150,9 +148,8 @@ export async function postWithFiles(
  */
 async function finishPost(platform: FilesPlatform, message: MessageDoc, docs: readonly FileDoc[]): Promise<MessageDoc> {
   const { files, messages } = platform.db;
-  const ids = docs.map(({ _id }) => _id);
   const [first] = docs;
-  const { matchedCount } = await files.updateMany({ _id: { $in: ids }, openAt: first?.createdAt as Date }, { $unset: { openAt: 1 } });
+  const { matchedCount } = await files.updateMany({ ...refsFilter(docs), openAt: first?.createdAt as Date }, { $unset: { openAt: 1 } });
   if (matchedCount < docs.length) {
     const deletedIds = await deleteLateBlobs(platform, docs);
     if (deletedIds.length) {

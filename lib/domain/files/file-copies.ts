@@ -3,7 +3,7 @@ import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/mess
 import type { FilesPlatform } from '../../store/platform.ts';
 import { toStoredAttachment } from './attachment-updates.ts';
 import { type FileOwner, newFileKey } from './attachments.ts';
-import { decideFiles, deleteFiles } from './files.ts';
+import { decideFiles, deleteFiles, refsFilter } from './files.ts';
 import { enqueueConversions } from './image-queue.ts';
 
 const notFreed = { state: { $ne: 'freed' as const } };
@@ -21,11 +21,11 @@ function newCopy(platform: FilesPlatform, source: FileDoc, owner: FileOwner, now
  */
 async function applyConversion(platform: FilesPlatform, source: FileDoc, copies: readonly FileDoc[]): Promise<void> {
   const { blob, filename, contentType, size, width, height } = source;
-  for (const { _id, blob: unusedBlob, original } of copies) {
+  for (const { _id, key, blob: unusedBlob, original } of copies) {
     const convertedFields = { state: 'stored' as const, blob, filename, contentType, size, width, height };
     const blobToDelete = blob === original ? unusedBlob : original;
     await platform.db.files.updateOne(
-      { _id, state: 'waiting' },
+      { _id, key, state: 'waiting' },
       {
         $set: { ...convertedFields, ...(blobToDelete ? { original: blobToDelete } : {}) },
         $unset: { uploadedAs: 1, megapixels: 1, begun: 1 },
@@ -45,9 +45,8 @@ export async function copyFiles(
   targets: readonly FileOwner[],
 ): Promise<Map<string, StoredAttachment[]>> {
   const { files } = platform.db;
-  const ids = message.attachments.map(({ id }) => id);
-  if (ids.length === 0 || targets.length === 0) return new Map();
-  const sourceFilter = { _id: { $in: ids }, ...notFreed };
+  if (message.attachments.length === 0 || targets.length === 0) return new Map();
+  const sourceFilter = { ...refsFilter(message.attachments.map(({ id, key }) => ({ _id: id, key }))), ...notFreed };
   const sources: FileDoc[] = await files.find(sourceFilter).sort({ _id: 1 }).toArray();
   const now = new Date(platform.now());
   const pairs = sources.map((source) => ({ source, copies: targets.map((owner) => newCopy(platform, source, owner, now)) }));
@@ -57,10 +56,7 @@ export async function copyFiles(
   // If a source was deleted before the copies were inserted, its blob may be deleted too: its copies are deleted.
   const currentSources = new Map((await files.find(sourceFilter).toArray()).map((source) => [source._id, source]));
   const orphanedCopies = pairs.filter(({ source }) => !currentSources.has(source._id)).flatMap(({ copies }) => copies);
-  await deleteFiles(
-    platform,
-    orphanedCopies.map(({ _id }) => _id),
-  );
+  await deleteFiles(platform, orphanedCopies);
   const attachments = new Map<string, StoredAttachment[]>();
   for (const { source, copies } of pairs) {
     const current = currentSources.get(source._id);

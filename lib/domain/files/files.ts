@@ -24,6 +24,15 @@ export async function findUnusedBlobs({ db }: FilesPlatform, names: readonly str
   return names.filter((name) => !used.has(name));
 }
 
+/** What addresses a file in the database: `key` says on which shard it is (docs/scaling.md#a-sharded-mongodb). */
+export type FileRef = Pick<FileDoc, '_id' | 'key'>;
+
+/** The filter of these files. */
+export const refsFilter = (files: readonly FileRef[]): { _id: { $in: string[] }; key: { $in: string[] } } => ({
+  _id: { $in: files.map(({ _id }) => _id) },
+  key: { $in: files.map(({ key }) => key) },
+});
+
 const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string[] => (original ? [blob, original] : [blob]);
 
 /**
@@ -31,8 +40,8 @@ const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string
  * ids of these files.
  */
 export async function deleteLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
-  const ids = files.map(({ _id }) => _id);
-  const found = await platform.db.files.find({ _id: { $in: ids }, state: { $ne: 'freed' as const } }, { projection: { _id: 1 } }).toArray();
+  const filter = { ...refsFilter(files), state: { $ne: 'freed' as const } };
+  const found = await platform.db.files.find(filter, { projection: { _id: 1 } }).toArray();
   const existingIds = new Set(found.map(({ _id }) => _id));
   const deletedFiles = files.filter(({ _id }) => !existingIds.has(_id));
   if (deletedFiles.length)
@@ -46,10 +55,10 @@ export async function deleteLateBlobs(platform: FilesPlatform, files: readonly F
  * no file uses. A crash leaves a document, which the sweep finds. Deleting again changes nothing. With `undecided`, only files that are still undecided are
  * deleted, so that a file stays if its message claimed it meanwhile.
  */
-export async function deleteFiles(platform: FilesPlatform, fileIds: readonly string[], which: 'all' | 'undecided' = 'all'): Promise<void> {
-  if (fileIds.length === 0) return;
+export async function deleteFiles(platform: FilesPlatform, refs: readonly FileRef[], which: 'all' | 'undecided' = 'all'): Promise<void> {
+  if (refs.length === 0) return;
   const { files } = platform.db;
-  const filter = { _id: { $in: fileIds } };
+  const filter = refsFilter(refs);
   const undecidedFilter = which === 'undecided' ? { openAt: { $exists: true } } : {};
   await files.updateMany({ ...filter, ...undecidedFilter }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
   const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).toArray();
@@ -71,8 +80,7 @@ export async function markFilesUndecided(platform: FilesPlatform, messageId: str
 /** Marks these files as decided, unless they were marked as undecided again since they were read. */
 async function markFilesDecided({ db }: FilesPlatform, files: readonly FileDoc[]): Promise<void> {
   for (const [openAtMs, same] of groupBy(files, ({ openAt }) => openAt?.getTime() ?? 0)) {
-    const ids = same.map(({ _id }) => _id);
-    await db.files.updateMany({ _id: { $in: ids }, openAt: new Date(openAtMs) }, { $unset: { openAt: 1 } });
+    await db.files.updateMany({ ...refsFilter(same), openAt: new Date(openAtMs) }, { $unset: { openAt: 1 } });
   }
 }
 
@@ -93,7 +101,7 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
   await markFilesDecided(platform, files.filter(isUsed));
   await deleteFiles(
     platform,
-    files.filter((file) => !isUsed(file)).map(({ _id }) => _id),
+    files.filter((file) => !isUsed(file)),
     'undecided',
   );
 }
@@ -112,14 +120,11 @@ export async function removeChannelFiles(
   for (;;) {
     await reportProgress?.();
     const found = await platform.db.files
-      .find({ channelId }, { projection: { _id: 1 } })
+      .find({ channelId }, { projection: { key: 1 } })
       .sort({ _id: 1 })
       .limit(batchSize)
       .toArray();
-    await deleteFiles(
-      platform,
-      found.map(({ _id }) => _id),
-    );
+    await deleteFiles(platform, found);
     if (found.length < batchSize) return;
   }
 }

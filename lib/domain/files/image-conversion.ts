@@ -55,13 +55,15 @@ async function runConversion(platform: WorkerPlatform, file: PendingImage, encod
     if (image.outcome === 'plain')
       platform.log.info({ fileId: file._id, reason: image.reason }, 'could not convert an image; it is served as a plain file');
     const update = { $set: toConvertedFields(file, image), $unset: { uploadedAs: 1, megapixels: 1, begun: 1 } } as const;
-    const converted: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, ...waiting }, update, { returnDocument: 'after' });
+    const converted: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, key: file.key, ...waiting }, update, {
+      returnDocument: 'after',
+    });
     if (!converted && image.outcome === 'webp') await deleteIfUnused(platform, file.blob);
     failpoint(platform.config, 'after-image-stored');
     return converted;
   } catch (error) {
     // A deleted file keeps its count until the next run, because its WebP may have been written nevertheless.
-    await files.updateOne({ _id: file._id, ...waiting, begun: { $gt: 0 } }, { $inc: { begun: -1 } }, relaxedWriteConcern);
+    await files.updateOne({ _id: file._id, key: file.key, ...waiting, begun: { $gt: 0 } }, { $inc: { begun: -1 } }, relaxedWriteConcern);
     throw error;
   }
 }
@@ -103,15 +105,15 @@ async function deleteIfUnused(platform: WorkerPlatform, name: string): Promise<v
  */
 async function finishConversion(platform: WorkerPlatform, file: PendingImage): Promise<void> {
   const { files } = platform.db;
-  const { _id, state, original } = file;
+  const { _id, key, state, original } = file;
   if (state === 'freed') {
-    await files.updateOne({ _id, state, begun: { $gt: 0 } }, { $inc: { begun: -1 } });
-    return deleteFiles(platform, [_id]);
+    await files.updateOne({ _id, key, state, begun: { $gt: 0 } }, { $inc: { begun: -1 } });
+    return deleteFiles(platform, [file]);
   }
   if (state === 'waiting') return;
   await Promise.all([updateAttachment(platform, file), deleteIfUnused(platform, original)]);
   failpoint(platform.config, 'after-original-delete');
-  await files.updateOne({ _id, state, original }, { $unset: { original: 1 } }, relaxedWriteConcern);
+  await files.updateOne({ _id, key, state, original }, { $unset: { original: 1 } }, relaxedWriteConcern);
 }
 
 /** The age from which the sweep takes a file, in milliseconds, and how many files one sweep takes. */

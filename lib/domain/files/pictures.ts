@@ -135,7 +135,7 @@ async function storePicture(
     if (!isUnavailable(error)) await discardPicture(platform, doc);
     throw error;
   }
-  await platform.db.files.updateOne({ _id: doc._id, openAt: doc.createdAt }, { $unset: { openAt: 1 } });
+  await platform.db.files.updateOne({ _id: doc._id, key: doc.key, openAt: doc.createdAt }, { $unset: { openAt: 1 } });
   return { url };
 }
 

@@ -46,7 +46,7 @@ export async function chargeStorage(platform: FilesPlatform, docs: readonly File
 export async function releaseStorage(platform: FilesPlatform, file: FileDoc): Promise<void> {
   if (!file.charge) return;
   const { files } = platform.db;
-  const chargedFilter = { _id: file._id, state: 'freed' as const, charge: { $exists: true } };
+  const chargedFilter = { _id: file._id, key: file.key, state: 'freed' as const, charge: { $exists: true } };
   const before: FileDoc | null = await files.findOneAndUpdate(chargedFilter, { $unset: { charge: 1 } });
   const charge: StorageCharge | undefined = before?.charge;
   if (!charge) return;

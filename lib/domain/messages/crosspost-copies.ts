@@ -108,7 +108,7 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
     async (newIds, within) => {
       const docs = copies.map(({ draft }, at) => toMessageDoc(draft, newIds[at] as string));
       const moves = docs.flatMap(({ _id: messageId, attachments }) =>
-        attachments.map(({ id }) => ({ updateOne: { filter: { _id: id }, update: { $set: { messageId } } } })),
+        attachments.map(({ id, key }) => ({ updateOne: { filter: { _id: id, key }, update: { $set: { messageId } } } })),
       );
       if (moves.length) await platform.db.files.bulkWrite(moves);
       return { result: newIds, isStored: await insertMissing(messages, docs, within()) };

@@ -27,9 +27,9 @@ export async function trimDeliveries(platform: Platform, webhookId: string, shou
   for (;;) {
     const old = await findLoggedDeliveries(platform, webhookId, limits.webhookDeliveriesListed, batchDeliveries);
     const idsWhere = (ignored: boolean): string[] => old.filter((one) => (one.outcome === 'ignored') === ignored).map(({ _id }) => _id);
-    if (idsWhere(true).length) await deliveries.deleteMany({ _id: { $in: idsWhere(true) } }, relaxedWriteConcern);
-    if (idsWhere(false).length)
-      await deliveries.updateMany({ _id: { $in: idsWhere(false) } }, [{ $set: { recent: '$$REMOVE', expiresAt } }], relaxedWriteConcern);
+    if (idsWhere(true).length) await deliveries.deleteMany({ _id: { $in: idsWhere(true) }, webhookId }, relaxedWriteConcern);
+    const kept = { _id: { $in: idsWhere(false) }, webhookId };
+    if (idsWhere(false).length) await deliveries.updateMany(kept, [{ $set: { recent: '$$REMOVE', expiresAt } }], relaxedWriteConcern);
     if (old.length < batchDeliveries || !shouldContinue()) return;
   }
 }
@@ -43,7 +43,7 @@ export async function deleteDeliveries({ db }: Platform, webhookId: string): Pro
       .find({ webhookId, recent: true }, { projection: { _id: 1 } })
       .limit(batchDeliveries)
       .toArray();
-    await deliveries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) } });
+    await deliveries.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, webhookId });
     if (found.length < batchDeliveries) return;
   }
 }

@@ -32,17 +32,20 @@ export async function mergeOverflow(platform: Platform, webhookId: string, shoul
   const mergedPost = existing ?? events[limits.deliveriesWaiting];
   if (events.length <= limits.deliveriesWaiting || !mergedPost) return;
   if (!existing)
-    await deliveries.updateOne({ _id: mergedPost._id, ...waitingFilter }, { $set: { more: true, reason }, $unset: { facts: 1 } });
+    await deliveries.updateOne(
+      { _id: mergedPost._id, webhookId, ...waitingFilter },
+      { $set: { more: true, reason }, $unset: { facts: 1 } },
+    );
   for (let after = mergedPost._id; shouldContinue(); ) {
     const rest = await findWaiting(platform, webhookId, after, batchDeliveries);
     const ids = rest.map(({ _id }) => _id);
     const merged = { outcome: 'merged', reason, into: mergedPost._id } as const;
-    if (ids.length) await deliveries.updateMany({ _id: { $in: ids }, ...waitingFilter }, { $set: merged, $unset: { facts: 1 } });
+    if (ids.length) await deliveries.updateMany({ _id: { $in: ids }, webhookId, ...waitingFilter }, { $set: merged, $unset: { facts: 1 } });
     if (ids.length < batchDeliveries) return;
     after = ids.at(-1) as string;
   }
 }
 
 /** How many events the merged post `mergedPost` represents: its own, and those that were merged into it. */
-export const countMerged = async ({ db }: Platform, mergedPost: Pick<DeliveryDoc, '_id'>): Promise<number> =>
-  1 + (await db.deliveries.countDocuments({ into: mergedPost._id }));
+export const countMerged = async ({ db }: Platform, { _id, webhookId }: DeliveryDoc): Promise<number> =>
+  1 + (await db.deliveries.countDocuments({ into: _id, webhookId }));

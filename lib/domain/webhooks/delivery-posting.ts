@@ -68,10 +68,10 @@ async function advanceIds(platform: Platform, { channelId }: WebhookDoc): Promis
 
 /** Marks a delivery as begun and fixes the content of its message, before the message is stored. Returns null if another run changed the delivery first. */
 async function claim(platform: WorkerPlatform, delivery: DeliveryDoc): Promise<DeliveryDoc | null> {
-  const { _id, begun, more } = delivery;
+  const { _id, webhookId, begun, more } = delivery;
   if (begun) return delivery;
   const set = { begun: true as const, ...(more ? { count: await countMerged(platform, delivery) } : {}) };
-  const filter = { _id, outcome: 'waiting' as const, begun: { $exists: false } };
+  const filter = { _id, webhookId, outcome: 'waiting' as const, begun: { $exists: false } };
   const { modifiedCount } = await platform.db.deliveries.updateOne(filter, { $set: set });
   return modifiedCount === 1 ? { ...delivery, ...set } : null;
 }
@@ -81,11 +81,11 @@ const toDeliveryEmbed = ({ more, count = 1, facts }: DeliveryDoc): Embed => (mor
 /** Sets the outcome of a waiting delivery. If a crash of the database undoes this, the next run finds the stored message and sets the outcome again. */
 async function setOutcome(
   { db }: Platform,
-  { _id }: DeliveryDoc,
+  { _id, webhookId }: DeliveryDoc,
   set: Pick<DeliveryDoc, 'outcome'> & Partial<DeliveryDoc>,
   unset: object = {},
 ): Promise<void> {
-  await db.deliveries.updateOne({ _id, outcome: 'waiting' }, { $set: set, $unset: { facts: 1, ...unset } }, relaxedWriteConcern);
+  await db.deliveries.updateOne({ _id, webhookId, outcome: 'waiting' }, { $set: set, $unset: { facts: 1, ...unset } }, relaxedWriteConcern);
 }
 
 /**
@@ -97,7 +97,7 @@ async function handlePostError(platform: WorkerPlatform, delivery: DeliveryDoc, 
   if (isUnavailable(error) || !(await webhookExists(platform, delivery.webhookId))) throw error;
   const isFinal = error instanceof Refusal;
   if (!isFinal && (delivery.tries ?? 0) + 1 < triesMax) {
-    await platform.db.deliveries.updateOne({ _id: delivery._id }, { $inc: { tries: 1 } });
+    await platform.db.deliveries.updateOne({ _id: delivery._id, webhookId: delivery.webhookId }, { $inc: { tries: 1 } });
     throw error;
   }
   platform.log.error({ deliveryId: delivery._id, err: error }, 'webhook delivery failed');

@@ -34,8 +34,8 @@ export type Filter<T> = mongo.Filter<T>;
 /** An update of documents `T`. */
 export type Update<T> = mongo.UpdateFilter<T>;
 
-/** What is stored: the collections with their documents and indexes. */
-const schemas = {
+/** What is stored: the collections with their documents, indexes and shard keys. */
+export const schemas = {
   accounts: accountSchema,
   tokens: tokenSchema,
   loginCodes: loginCodeSchema,

@@ -11,5 +11,5 @@ export interface CooldownDoc {
   expiresAt: Date;
 }
 
-export const cooldownSchema = new Schema<CooldownDoc>({}, { collection: 'turns' });
+export const cooldownSchema = new Schema<CooldownDoc>({}, { collection: 'turns', shardKey: { _id: 'hashed' } });
 cooldownSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -46,7 +46,7 @@ export interface DeliveryDoc {
  */
 export const recentIndex = 'recent';
 
-export const deliverySchema = new Schema<DeliveryDoc>({}, { collection: 'deliveries' });
+export const deliverySchema = new Schema<DeliveryDoc>({}, { collection: 'deliveries', shardKey: { webhookId: 'hashed' } });
 deliverySchema.index({ webhookId: 1, _id: 1 }, { name: recentIndex, partialFilterExpression: { recent: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, deliveryId: 1 }, { unique: true, partialFilterExpression: { deliveryId: { $exists: true } } });
 deliverySchema.index({ webhookId: 1, connects: 1 }, { unique: true, partialFilterExpression: { connects: { $exists: true } } });

@@ -53,7 +53,7 @@ export interface FileDoc {
   createdAt: Date;
 }
 
-export const fileSchema = new Schema<FileDoc>({}, { collection: 'files' });
+export const fileSchema = new Schema<FileDoc>({}, { collection: 'files', shardKey: { key: 'hashed' } });
 fileSchema.index({ key: 1 }, { unique: true });
 fileSchema.index({ blob: 1 });
 fileSchema.index({ original: 1 }, { partialFilterExpression: { original: { $exists: true } } });

@@ -52,7 +52,7 @@ export interface InteractionDoc extends Outbox<InteractionEvent> {
   delivery?: Pick<EndpointDelivery, 'status' | 'ms' | 'outcome' | 'reason'>;
 }
 
-export const interactionSchema = new Schema<InteractionDoc>({}, { collection: 'interactions' });
+export const interactionSchema = new Schema<InteractionDoc>({}, { collection: 'interactions', shardKey: { _id: 'hashed' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'unanswered', partialFilterExpression: { state: 'created' } });
 interactionSchema.index({ createdAt: 1 }, { name: 'kept_7_days', expireAfterSeconds: 7 * 24 * 3600 });
 /**
@@ -77,5 +77,5 @@ export interface IdempotencyDoc {
   expiresAt: Date;
 }
 
-export const idempotencySchema = new Schema<IdempotencyDoc>({}, { collection: 'idempotency' });
+export const idempotencySchema = new Schema<IdempotencyDoc>({}, { collection: 'idempotency', shardKey: { _id: 'hashed' } });
 idempotencySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
