@@ -1,6 +1,7 @@
 import { type Command, type Handler, type Lease, option, parseCommand, type Reply } from './command.ts';
 import { adminHandlers } from './commands/admin.ts';
 import { CursorTable } from './commands/cursors.ts';
+import { explain } from './commands/explain.ts';
 import { findAndModify } from './commands/find-and-modify.ts';
 import { createIndexes, dropIndexes } from './commands/indexes.ts';
 import { localReply } from './commands/server-info.ts';
@@ -38,7 +39,7 @@ export class Dispatcher {
     this.#limitedPool = new ConnectionPool({ socketDir, max: limitedConnections });
     this.cursors = new CursorTable(this.#pool);
     this.transactions = new TransactionTable(this.#transactionPool, idleMs);
-    const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes };
+    const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes, explain };
     this.#handlers = new Map(Object.entries<Handler>({ ...named, ...adminHandlers, ...this.cursors.handlers() }));
   }
 

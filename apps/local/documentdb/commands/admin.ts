@@ -1,7 +1,5 @@
 import { deserialize } from 'bson';
-import { scanFields } from '../bson-scan.ts';
-import { type Command, type Handler, option, queryDocument, queryRow } from '../command.ts';
-import { CommandError } from '../errors.ts';
+import { type Handler, option, queryDocument } from '../command.ts';
 
 const call = (name: string, text: string) => ({ name, text: `SELECT documentdb_api.${text}` });
 const count = { name: 'count', text: 'SELECT document::bytea FROM documentdb_api.count_query($1, $2)' };
@@ -15,7 +13,6 @@ const collStats = call('coll_stats', 'coll_stats($1, $2, 1)');
 const dbStats = call('db_stats', 'db_stats($1, 1, false)');
 const listDatabases = call('list_databases', 'list_databases($1)');
 const validate = { name: 'validate', text: 'SELECT document FROM documentdb_api.validate($1, $2)' };
-const plans: Record<string, string> = { find: 'find', aggregate: 'pipeline', count: 'count', distinct: 'distinct' };
 
 const bySpec =
   (statement: { name: string; text: string }): Handler =>
@@ -46,21 +43,7 @@ export const adminHandlers: Record<string, Handler> = {
     await lease.connection.query(rename, [db, name, splitNamespace(to)[1], String(Boolean(option(command, 'dropTarget')))]);
     return { ok: 1 };
   },
-  explain: async (command, lease) => {
-    const [kind, inner] = explained(command);
-    const text = `EXPLAIN (FORMAT JSON, VERBOSE false) SELECT document FROM documentdb_api_catalog.bson_aggregation_${kind}($1, $2)`;
-    const [plan] = await queryRow(lease, { name: `explain_${kind}`, text }, [command.db, inner]);
-    return { queryPlanner: { plan: JSON.parse(String(plan)) as unknown }, ok: 1 };
-  },
 };
-
-function explained(command: Command): [kind: string, inner: Buffer] {
-  const field = command.fields.get('explain');
-  const inner = field?.type === 3 ? command.body.subarray(field.at, field.end) : undefined;
-  const kind = inner && plans[scanFields(inner).keys().next().value ?? ''];
-  if (!inner || !kind) throw new CommandError(115, 'CommandNotSupported', 'only find, aggregate, count and distinct are explained');
-  return [kind, inner];
-}
 
 function splitNamespace(namespace: string): [db: string, collection: string] {
   const dot = namespace.indexOf('.');
