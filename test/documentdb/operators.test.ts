@@ -169,6 +169,23 @@ describe('DocumentDB through the gateway', () => {
     expect(await c.distinct('_id')).to.deep.equal([2]);
   });
 
+  it('explains a command with the documents that it read and returned', async () => {
+    const c = database.fresh();
+    await c.createIndex({ channelId: 1 });
+    await c.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: n, channelId: `${n % 3}`, text: `${n % 2}` })));
+    const byIndex = await c.find({ channelId: '1', text: '1' }).explain('executionStats');
+    expect(byIndex.executionStats).to.include({ nReturned: 50, totalDocsExamined: 100 });
+    expect(JSON.stringify(byIndex.queryPlanner.winningPlan)).to.include('"IXSCAN","indexName":"channelId_1"');
+    const whole = await c.find({ text: '1' }).sort({ text: 1 }).explain('executionStats');
+    expect(whole.executionStats).to.include({ nReturned: 150, totalDocsExamined: 300 });
+    expect(whole.executionStats.executionStages).to.include({ stage: 'SORT' });
+    expect(JSON.stringify(whole.queryPlanner.winningPlan)).to.include('COLLSCAN');
+    const now = { channelId: '1', $expr: { $lt: ['$at', '$$NOW'] } };
+    const planned = await c.find(now).explain('queryPlanner');
+    expect(planned.queryPlanner).to.have.property('winningPlan');
+    expect(planned).not.to.have.property('executionStats');
+  });
+
   it('uses the index for {channelId, _id < x}, newest first', async () => {
     const c = database.fresh();
     await c.createIndex({ channelId: 1, _id: -1 });

@@ -6,7 +6,7 @@ import { freePort } from '../../apps/local/probe.ts';
 import type { Config } from '../../config/index.ts';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { spareDatabases } from './spare-databases.ts';
-import { isReady, rolePath } from './stack.ts';
+import { isReady, roleEnv, rolePath } from './stack.ts';
 
 /** A role that runs as a separate process on the stores of a fixture. */
 export interface OwnProcess {
@@ -42,7 +42,7 @@ export async function startOwn(
     OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(','),
   };
   const child = spawn(process.execPath, [rolePath(role)], {
-    env: { ...process.env, ...own, PORT, LOG_LEVEL: 'info', RATE_LIMIT: 'off', FAILPOINTS: failpoint, ...env },
+    env: roleEnv({ ...own, PORT, LOG_LEVEL: 'info', RATE_LIMIT: 'off', FAILPOINTS: failpoint, ...env }),
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const lines: string[] = [];

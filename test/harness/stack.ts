@@ -28,6 +28,13 @@ export interface RoleProcess {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
+/** The environment of a role that a test starts. While queries are recorded, it loads the recorder. */
+export const roleEnv = (env: Record<string, string>): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...(process.env.QUERIES_FILE && { NODE_OPTIONS: `--import=tsx --import=${root}test/queries/recorder.ts` }),
+  ...env,
+});
+
 /** The maximum time until a process is ready on a busy machine, in milliseconds. */
 const readyMs = 120_000;
 
@@ -54,7 +61,7 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
   let child: ChildProcess | null = null;
   const launch = (): Promise<void> => {
     const started = spawn(process.execPath, [rolePath(name)], {
-      env: { ...process.env, ...env, [portName]: String(port) },
+      env: roleEnv({ ...env, [portName]: String(port) }),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     child = started;

@@ -7,6 +7,7 @@ import { withNow } from '../now.ts';
 interface PlanNode {
   'Node Type': string;
   'Index Name'?: string;
+  'Index Cond'?: string;
   Plans?: PlanNode[];
   'Actual Rows'?: number;
   'Actual Loops'?: number;
@@ -55,6 +56,10 @@ export const explain: Handler = async (command, lease) => {
 const sumExamined = ({ docsExamined, inputStages }: Stage): number =>
   inputStages.reduce((sum, input) => sum + sumExamined(input), docsExamined);
 
+/** Whether a node reads the whole index of `_id`, whose first column is the same in all documents of a collection. */
+const readsAll = ({ 'Node Type': type, 'Index Cond': condition = '' }: PlanNode): boolean =>
+  type === 'Bitmap Index Scan' && /^\(shard_key_value = '\d+'::bigint\)$/.test(condition);
+
 /** The stages of a node; the nodes of the extension itself, which only pass documents on, are left out. */
 function toStages(node: PlanNode): Stage[] {
   const { 'Node Type': type, 'Index Name': indexName, 'Actual Loops': loops = 1, 'Actual Rows': rows, Plans = [] } = node;
@@ -62,7 +67,8 @@ function toStages(node: PlanNode): Stage[] {
   if (type === 'Custom Scan') return inputStages;
   const removed = Object.entries(node).reduce((sum, [name, value]) => sum + (name.startsWith('Rows Removed by') ? Number(value) : 0), 0);
   const docsExamined = reads.has(type) && rows !== undefined ? Math.round((rows + removed) * loops) : 0;
-  const stage = { stage: stages[type] ?? type, ...(indexName && { indexName }), docsExamined, inputStages };
+  const used = readsAll(node) ? { stage: 'COLLSCAN' } : { stage: stages[type] ?? type, ...(indexName && { indexName }) };
+  const stage = { ...used, docsExamined, inputStages };
   return [rows === undefined ? stage : { ...stage, nReturned: Math.round(rows * loops) }];
 }
 
