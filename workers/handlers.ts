@@ -16,7 +16,7 @@ import { imageEncoder } from './image-encoder.ts';
 
 /** The handler of each kind of job (docs/operations.md#queues). Every job can run twice; the second run changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
-  'relay-channel': (platform, { channelId }, runState) => startRelay(platform, 'channel', channelId, runState),
+  'relay-channel': (platform, { channelId }, runState) => startRelay(platform, 'channel', channelId, { runState }),
   'relay-server': (platform, { serverId }) => relayEvents(platform, 'server', serverId),
   'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
   'relay-interaction': (platform, { interactionId }) => relayEvents(platform, 'interaction', interactionId),

@@ -107,6 +107,7 @@ export const limits = {
   mentionsSearched: 1000,
   pendingEvents: 1000,
   pendingAnswers: 50,
+  outboxBytes: bytesPerMib,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   topicChars: 1024,

@@ -13,6 +13,7 @@ import { createMetricsFeeds, type MetricsFeeds } from './redis/metrics-feed.ts';
 import { openIds } from './redis/node-lease.ts';
 import { openRedis } from './redis/redis.ts';
 import { type RedisInfo, readRedisInfo } from './redis/redis-info.ts';
+import { heartbeatKey } from './redis/worker-shares.ts';
 
 /** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
 export interface Platform extends Connections, Caches {
@@ -56,7 +57,6 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     await db.close();
     throw error;
   });
-  const heartbeatKey = `${keys.partitionPrefix(0)}worker-beat`;
   const now = (): number => Date.now();
   const { ids, release } = await openIds(redis, keys, db, log, now);
   return {
@@ -78,7 +78,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     readRedisInfo: () => readRedisInfo(redis),
     ...createMetricsFeeds(redis, keys),
     readWorkerHeartbeat: async () => {
-      const beatAt = await redis.get(heartbeatKey);
+      const beatAt = await redis.get(heartbeatKey(keys));
       return beatAt === null ? null : Number(beatAt);
     },
     close: async () => {

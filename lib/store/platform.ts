@@ -25,6 +25,7 @@ import type { MetricsFeeds } from './redis/metrics-feed.ts';
 import { createPreflight, type Preflight } from './redis/preflight.ts';
 import { connectNode, failFast, openRedis } from './redis/redis.ts';
 import { type AcquireRequestSlot, createRequestSlots } from './redis/request-slots.ts';
+import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts';
 
 export type { Platform } from './common-platform.ts';
 
@@ -71,7 +72,7 @@ export interface UnacknowledgedEntries {
 }
 
 /** The platform of a worker: it stores files and appends events to the log. */
-export interface WorkerPlatform extends FilesPlatform, Appender {
+export interface WorkerPlatform extends FilesPlatform, Appender, WorkerShares {
   readonly presences: Presences;
   readonly expirePlaces: ExpirePlaces;
   readonly confirm: Confirm;
@@ -79,8 +80,6 @@ export interface WorkerPlatform extends FilesPlatform, Appender {
   /** By outbox and key, the entries that are relayed but not acknowledged yet. */
   readonly unacknowledged: Map<string, UnacknowledgedEntries>;
   readonly metrics: Metrics;
-  /** Records a heartbeat of this worker. */
-  recordHeartbeat(): Promise<void>;
   /** Runs the jobs of every queue until closed. */
   startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): { close(): Promise<void> };
 }
@@ -163,9 +162,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     unacknowledged: new Map(),
     metrics,
     presences: createPresences(common.redis, common.keys),
-    recordHeartbeat: async () => {
-      await common.redis.set(`${common.keys.partitionPrefix(0)}worker-beat`, String(Date.now()), 'EX', 60);
-    },
+    ...createWorkerShares(common.redis, common.keys),
     startConsumers(handlers, onJobEnded) {
       const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
       const residents = createResidents(common.redis, common.keys, connect, (name, data, runState) =>

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { overdueKeys, relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
 import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { makeChannel, makeThread, postMessage, setOverwrite } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { type EventRecorder, startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';
 import { newBot, newMember, useServer } from '../harness/use.ts';
@@ -148,7 +149,7 @@ describe('Events: channels', () => {
     const entry = { id: parlance.platform.ids.next(), name: 'CHANNEL_UPDATE' as const };
     const lost = { outbox: [entry], name: 'after', outboxAt: new Date(Date.now() - 1_000) };
     await collection.updateOne({ _id: id }, { $set: lost });
-    expect(await overdueKeys(parlance.worker, 'server')).to.deep.equal([]);
+    expect(await listOverdueKeys(parlance.worker, 'server')).to.deep.equal([]);
     await collection.updateOne({ _id: id }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
     await bot.waitFor(({ d }) => d.id === id && d.name === 'after');
     await waitForPending();

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { recountThreads } from '../../lib/domain/channels/thread-activity.ts';
-import { overdueKeys, relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents, sweepOutbox } from '../../lib/domain/events/relay.ts';
+import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
+import { insertMissing } from '../../lib/store/mongo/insert.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startSweeps } from '../../workers/sweep.ts';
@@ -9,6 +12,7 @@ import { makeChannel, makeThread } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery, interceptNext } from '../harness/intercept.ts';
 import { entriesOf } from '../harness/log.ts';
+import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { inParallel, tally } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
@@ -40,6 +44,7 @@ describe('Events: pending events while no worker runs', () => {
     const [full, other] = [await post(), await post()];
     expect((await react(full, '👍')).status).to.equal(204);
     expect((await call('PUT', at(`/pins/${other}`))).status).to.equal(204);
+    await relayEvents(worker, 'channel', fixture.channelId);
     for (const id of [full, other]) await fillOutbox(id, limits.pendingEvents);
     const refusals = [
       () => react(full, '👎'),
@@ -120,8 +125,9 @@ describe('Events: pending events while no worker runs', () => {
       expect((await write()).status).to.be.within(200, 204);
       expect([await countPending(id), (await stored())?.outboxAt]).to.deep.equal([before + 1, first]);
     }
-    expect(await overdueKeys(worker, 'channel')).to.include(fixture.channelId);
+    expect(await listOverdueKeys(worker, 'channel')).to.include(fixture.channelId);
     await relayEvents(worker, 'channel', fixture.channelId);
+    await sweepReactions(worker);
     expect(await stored()).to.equal(null);
   });
 
@@ -132,6 +138,19 @@ describe('Events: pending events while no worker runs', () => {
     expect(outbox.map(({ name }) => name)).to.deep.equal(['CHANNEL_CREATE', 'CHANNEL_UPDATE']);
     await relayEvents(worker, 'server', fixture.seeded.serverId);
     expect(await worker.db.channels.findOne({ _id: id })).to.not.have.any.keys('outbox', 'outboxAt');
+  });
+
+  it('refuses an overwrite with 503 when the pending events of the channel take 1 MiB, and accepts it after the relay', async () => {
+    const { id } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId);
+    const overwrites = Array.from({ length: 200 }, () => ({ id: worker.ids.next(), allow: 1024, deny: 2048 }));
+    const outbox = Array.from({ length: 100 }, () => ({ id: worker.ids.next(), name: 'CHANNEL_UPDATE' as const, was: { overwrites } }));
+    const overwrite = (deny: number) => call('PUT', `/api/channels/${id}/overwrites/${fixture.seeded.serverId}`, { allow: 0, deny });
+    await worker.db.channels.updateOne({ _id: id }, { $set: { outbox: outbox.slice(0, 40), outboxAt: new Date() } });
+    expect((await overwrite(1)).status).to.be.within(200, 204);
+    await worker.db.channels.updateOne({ _id: id }, { $set: { outbox } });
+    expect((await overwrite(0)).body.code).to.equal('unavailable');
+    await relayEvents(worker, 'server', fixture.seeded.serverId);
+    expect((await overwrite(0)).status).to.be.within(200, 204);
   });
 
   it('refuses ephemeral follow-ups with 503 when 50 events are pending, and accepts them after the relay', async () => {
@@ -180,6 +199,27 @@ describe('Events: pending events while no worker runs', () => {
     const [late, counted] = [await worker.db.channels.findOne({ _id: bad }), await worker.db.channels.findOne({ _id: good })];
     expect(counted).to.include({ messageCount: 0 }).and.not.have.property('recountAt');
     expect((late?.recountAt?.getTime() ?? 0) - Date.now()).to.be.within(30_000, 60_000);
+  });
+
+  it('a channel with many pending events does not delay others in the sweep', async () => {
+    await relayEvents(worker, 'channel', fixture.channelId);
+    const { id: quiet } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId);
+    const last = await post('x', `/api/channels/${quiet}`);
+    const stored = (await worker.db.messages.findOne({ _id: last })) as MessageDoc;
+    const many = Array.from({ length: 2_500 }, (_, n): MessageDoc => {
+      const outbox = [{ id: worker.ids.next(), name: 'PINS_UPDATE' as const }];
+      return { ...stored, _id: worker.ids.next(), channelId: fixture.channelId, outbox, outboxAt: new Date(n) };
+    });
+    await insertMissing(worker.db.messages, many, { timeoutMS: 60_000 });
+    await worker.db.messages.updateOne({ _id: last }, { $set: { outboxAt: new Date(1_000) } });
+    const appended: string[] = [];
+    const append: WorkerPlatform['append'] = (place, events, during) => {
+      appended.push(...events.map(({ channelId }) => channelId ?? ''));
+      return worker.append(place, events, during);
+    };
+    await sweepOutbox({ ...worker, append }, 'channel');
+    expect(appended).to.have.length(2_501);
+    expect(appended.indexOf(quiet)).to.be.within(1, 2_000);
   });
 
   it('channels whose relay fails do not delay others in the sweep', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { overdueKeys, relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
+import { relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
@@ -8,6 +8,7 @@ import { changeChannel } from '../harness/crosspost.ts';
 import { postMessage } from '../harness/factories.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { entriesOf, type Logged } from '../harness/log.ts';
+import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { caughtUp, recordEvents, startNode } from '../harness/parlance.ts';
 import { inParallel } from '../harness/requests.ts';
 import { botOf, type SeededServer } from '../harness/seed.ts';
@@ -160,10 +161,10 @@ for (const partitions of ['1', '3'])
 
     it('the sweep finds only channels with events older than 2 s', async () => {
       const id = await post('overdue');
-      expect(await overdueKeys(api.worker, 'channel')).to.deep.equal([]);
+      expect(await listOverdueKeys(api.worker, 'channel')).to.deep.equal([]);
       await api.platform.db.messages.updateOne({ _id: id }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
-      expect(await overdueKeys(api.worker, 'channel')).to.deep.equal([channelId()]);
+      expect(await listOverdueKeys(api.worker, 'channel')).to.deep.equal([channelId()]);
       await relay();
-      expect(await overdueKeys(api.worker, 'channel')).to.deep.equal([]);
+      expect(await listOverdueKeys(api.worker, 'channel')).to.deep.equal([]);
     });
   });

@@ -92,6 +92,7 @@ const others: Limits = {
   mentionsSearched: 1000,
   pendingEvents: 1000,
   pendingAnswers: 50,
+  outboxBytes: 1_048_576,
   slowmodeMaxSecs: 21_600,
   nameChars: 100,
   webhookNameChars: 80,

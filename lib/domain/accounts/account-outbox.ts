@@ -1,6 +1,5 @@
 import { limits } from '../../base/limits.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
 import { removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { OutboxSource, PendingBatch } from '../events/outbox-source.ts';
@@ -44,17 +43,5 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
   };
 }
 
-/** The most accounts that one sweep relays. */
-const sweepAccounts = 100;
-
-async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
-  const found = await db.accounts
-    .find({ outboxAt: dueUntil(before) }, { projection: { _id: 1 } })
-    .sort({ outboxAt: 1 })
-    .limit(sweepAccounts)
-    .toArray();
-  return found.map(({ _id }) => _id);
-}
-
 /** The outboxes of accounts, which hold USER_UPDATE. */
-export const accountOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 1 };
+export const accountOutbox: OutboxSource = { read, documents: [{ collection: 'accounts', keyField: '_id' }], sweepConcurrency: 8 };

@@ -111,7 +111,7 @@ async function replaceOverwrite(
   );
   if (after) return after;
   const existing = await platform.db.channels.findOne({ _id: channel._id }, { projection: { outbox: 1 } });
-  requireOutboxRoom((existing ?? refuse('not_found', { what: 'channel' })).outbox?.length ?? 0);
+  requireOutboxRoom((existing ?? refuse('not_found', { what: 'channel' })).outbox);
   return null;
 }
 

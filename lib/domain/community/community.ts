@@ -58,9 +58,9 @@ export async function getCommunity(platform: Platform, actor: Actor, serverId: s
  * The update operators that add SERVER_UPDATE to a server's outbox; empty if `changes` contain neither `community` nor `listed`. Refuses with `unavailable` if
  * the server has too many pending events.
  */
-export function addSummaryEvent(platform: Platform, { outbox = [] }: ServerDoc, changes: Changes): object {
+export function addSummaryEvent(platform: Platform, { outbox }: ServerDoc, changes: Changes): object {
   if (!('community' in changes) && !('listed' in changes)) return {};
-  requireOutboxRoom(outbox.length);
+  requireOutboxRoom(outbox);
   return addEvent(platform, { name: 'SERVER_UPDATE' });
 }
 

@@ -1,5 +1,6 @@
 import { getEventDefinition } from '../../contract/events.ts';
-import type { OutboxEntry, OutboxEvent } from '../../store/mongo/models/outbox.ts';
+import { type Collections, relaxedWriteConcern, withSharedFields } from '../../store/mongo/database.ts';
+import { type Outbox, type OutboxEntry, type OutboxEvent, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import type { Broadcast, EpochsByPartition } from '../../store/redis/log/append.ts';
@@ -16,12 +17,18 @@ export interface PendingBatch {
   acknowledge: (appended: readonly Appended[]) => Promise<void>;
 }
 
-/** A kind of documents with pending events. */
+/** Documents with an outbox, and their field with the key of the outbox that they belong to. */
+export interface OutboxDocuments {
+  collection: 'messages' | 'servers' | 'members' | 'channels' | 'accounts' | 'interactions';
+  keyField: '_id' | 'channelId' | 'serverId';
+}
+
+/** A kind of outbox. */
 export interface OutboxSource {
   /** The pending events of one key, oldest first, without the entries `relayed`, which are about to be acknowledged. */
   read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, runState?: RunState): AsyncGenerator<PendingBatch, void>;
-  /** Keys with events that have been pending since before `before`. */
-  findOverdue(platform: WorkerPlatform, before: Date): Promise<string[]>;
+  /** The documents that hold the events. */
+  documents: readonly OutboxDocuments[];
   /** How many keys the sweep relays at once. It is small, so that the jobs keep most of the capacity. */
   sweepConcurrency: number;
 }
@@ -70,3 +77,37 @@ export const isAnnounced = (entries: readonly OutboxEntry[] = []): boolean =>
 /** Whether one of these events announces the creation or the end of something. */
 export const hasLifecycleEvent = (entries: readonly OutboxEntry[] = []): boolean =>
   entries.some(({ name }) => getEventDefinition(name).lifecycle);
+
+/** How many documents with several pending events one update changes. Each compares all their events with all the relayed ones. */
+const mixedDocumentsMax = 100;
+
+/**
+ * Removes the relayed events of `documents`, as they were read, from their outboxes. Events that were added meanwhile stay. Most documents have one event: for
+ * these the condition is cheap and the outbox is removed as a whole. The others are updated in small parts. `toKeys`: the filter of some of the documents, with
+ * their shard key.
+ */
+export async function removeRelayedEntries<T extends { _id: string; outbox?: readonly OutboxEntry[] }>(
+  collection: Collections[OutboxDocuments['collection']],
+  documents: readonly T[],
+  toKeys: (documents: readonly T[]) => object,
+): Promise<void> {
+  const outboxes = withSharedFields<Outbox>(collection);
+  const entryIdsOf = (some: readonly T[]): string[] => some.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id));
+  const single = documents.filter(({ outbox }) => outbox?.length === 1);
+  const mixed = documents.filter(({ outbox }) => outbox?.length !== 1);
+  if (single.length > 0) {
+    const hasNoOther = { 'outbox.0.id': { $in: entryIdsOf(single) }, 'outbox.1': { $exists: false } };
+    const removal = { $unset: { outbox: 1, outboxAt: 1 } } as const;
+    const { matchedCount } = await outboxes.updateMany({ ...toKeys(single), ...hasNoOther }, removal, relaxedWriteConcern);
+    if (matchedCount < single.length) mixed.push(...single);
+  }
+  for (let start = 0; start < mixed.length; start += mixedDocumentsMax) {
+    const part = mixed.slice(start, start + mixedDocumentsMax);
+    await outboxes.updateMany(toKeys(part), removeEntries(entryIdsOf(part)), relaxedWriteConcern);
+  }
+}
+
+/** The filter of documents that are found by their ids. */
+export const toIdKeys = (documents: readonly { _id: string }[]): { _id: { $in: string[] } } => ({
+  _id: { $in: documents.map(({ _id }) => _id) },
+});

@@ -1,17 +1,31 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { lastOutboxPath, type OutboxEvent, type PipelineEvent, pushEntries, setEntry } from '../../store/mongo/models/outbox.ts';
+import { calculateObjectSize } from '../../store/mongo/ejson.ts';
+import { type OutboxEntry, type OutboxEvent, type PipelineEvent, pushEntries, setEntry } from '../../store/mongo/models/outbox.ts';
 import type { Platform } from '../../store/platform.ts';
 
-/** Matches a document whose outbox has room for one more event. */
-export const outboxHasRoom = { [lastOutboxPath]: { $exists: false } };
+/**
+ * Matches a document whose outbox has room for one more event: it has fewer than `max` events, and they take less than 1 MiB, so that the document stays far
+ * below the 16 MiB that the database allows. Changes that can be repeated without limit are written only then.
+ */
+export const createRoomFilter = (max: number): { $and: object[] } => ({
+  $and: [{ [`outbox.${max - 1}`]: { $exists: false } }, { $expr: { $lt: [{ $bsonSize: { outbox: '$outbox' } }, limits.outboxBytes] } }],
+});
+
+/** `createRoomFilter` for every document but an interaction. */
+export const outboxHasRoom = createRoomFilter(limits.pendingEvents);
+
+/** The bytes from which a full outbox is assumed after a write was not made. It is lower than what the write compares, so that no caller tries again for ever. */
+const nearlyFullBytes = (limits.outboxBytes * 7) / 8;
 
 /**
- * Refuses with `unavailable` if a document has `max` pending events (default 1,000), so that the outbox does not grow without bound while no worker relays
- * (docs/guarantees.md#p11-bounded-resources). Called after an update that found no room.
+ * Refuses with `unavailable` if a document has no room for another event (`createRoomFilter`), so that the outbox does not grow without bound while no worker
+ * relays (docs/guarantees.md#p11-bounded-resources). Called after an update that found no room. `pending`: its pending events, or only their number where all
+ * events are small.
  */
-export function requireOutboxRoom(pendingCount: number, max: number = limits.pendingEvents): void {
-  if (pendingCount >= max) refuse('unavailable', undefined, { retryAfter: 5 });
+export function requireOutboxRoom(pending: readonly OutboxEntry[] | number = [], max: number = limits.pendingEvents): void {
+  const [count, bytes] = typeof pending === 'number' ? [pending, 0] : [pending.length, calculateObjectSize({ outbox: pending })];
+  if (count >= max || bytes >= nearlyFullBytes) refuse('unavailable', undefined, { retryAfter: 5 });
 }
 
 /** The update that adds an event to the outbox of a document: `{ $push, $min }`. */

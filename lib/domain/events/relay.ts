@@ -1,13 +1,13 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { withSharedFields } from '../../store/mongo/database.ts';
-import type { Outbox } from '../../store/mongo/models/outbox.ts';
+import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
 import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
 import { interactionOutbox } from '../interactions/interaction-outbox.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
 import { serverOutbox } from '../servers/server-outbox.ts';
-import { type OutboxSource, relayBatch } from './outbox-source.ts';
+import { type OutboxDocuments, relayBatch } from './outbox-source.ts';
 
 /** Every outbox: the messages of a channel; a server with its members and channels; an account; an interaction. */
 const sources = { channel: messageOutbox, server: serverOutbox, account: accountOutbox, interaction: interactionOutbox };
@@ -15,29 +15,30 @@ const sources = { channel: messageOutbox, server: serverOutbox, account: account
 /** The name of an outbox. The job that relays it is `relay-<name>`. */
 export type OutboxName = keyof typeof sources;
 
-/** How many events of a key may await their acknowledgement before the next batch is read. */
-const unacknowledgedMax = 500;
+/** How many events of a key, and of all keys that are relayed together, may await their acknowledgement before further ones are read. */
+const unacknowledgedMax = { ofKey: 500, ofAll: 2_000 };
 
 /**
- * Appends the pending events of one key to the log, batch by batch, until there are none (docs/delivery.md#relay). Returns a function that waits for their
- * acknowledgement; the key may be relayed again meanwhile. Repeated and concurrent runs append nothing twice, because Redis has a mark for each event. Rejects
- * while Redis or the database is unavailable; the events stay pending. `runState`: the state of a worker that stays with the key.
+ * Appends the pending events of one key to the log, batch by batch, until there are none or `eventsMax` were appended (docs/delivery.md#relay). Returns a
+ * function that waits for their acknowledgement; the key may be relayed again meanwhile. Repeated and concurrent runs append nothing twice, because Redis has a
+ * mark for each event. Rejects while Redis or the database is unavailable; the events stay pending. `runState`: the state of a worker that stays with the key.
  */
 export async function startRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
   key: string,
-  runState?: RunState,
+  { runState, eventsMax = Number.POSITIVE_INFINITY }: { runState?: RunState | undefined; eventsMax?: number } = {},
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
   const batches = sources[outbox].read(platform, key, relayed.ids, runState);
-  for (;;) {
+  for (let eventCount = 0; ; ) {
     const startMs = performance.now();
-    const next = await batches.next();
+    const next = eventCount < eventsMax ? await batches.next() : { done: true as const };
     const appendedBatch = next.done ? null : await relayBatch(platform, next.value, startMs, relayed.epochs);
     if (next.done || !appendedBatch) return async () => void (await Promise.all(acknowledgements));
+    eventCount += next.value.events.length;
     const ids = next.value.entryIds ?? [];
     for (const id of ids) relayed.ids.add(id);
     if (ids.length > 0) {
@@ -52,7 +53,7 @@ export async function startRelay(
     });
     acknowledged.catch(() => undefined); // handled where it is waited for
     acknowledgements.push(acknowledged);
-    if (ids.length === 0 || relayed.ids.size > unacknowledgedMax) await Promise.all(acknowledgements.splice(0));
+    if (ids.length === 0 || relayed.ids.size > unacknowledgedMax.ofKey) await Promise.all(acknowledgements.splice(0));
   }
 }
 
@@ -60,25 +61,97 @@ export async function startRelay(
 export const relayEvents = async (platform: WorkerPlatform, outbox: OutboxName, key: string): Promise<void> =>
   (await startRelay(platform, outbox, key))();
 
+const countUnacknowledged = ({ unacknowledged }: WorkerPlatform): number => {
+  let count = 0;
+  for (const { ids } of unacknowledged.values()) count += ids.size;
+  return count;
+};
+
+/**
+ * Relays the pending events of several keys, at most `concurrency` keys and `eventsMax` events of each, and resolves when they are acknowledged. Their
+ * acknowledgements are awaited together, because they are written together. Returns the error of each key that failed; the others are relayed.
+ */
+export async function relayKeys(
+  platform: WorkerPlatform,
+  outbox: OutboxName,
+  keys: readonly string[],
+  { concurrency, eventsMax }: { concurrency: number; eventsMax?: number },
+): Promise<Map<string, unknown>> {
+  const failures = new Map<string, unknown>();
+  const unacknowledged = new Set<Promise<void>>();
+  await forEachLimit(keys, concurrency, async (key) => {
+    const fail = (error: unknown): void => void failures.set(key, error);
+    const waitForAcknowledgement = await startRelay(platform, outbox, key, eventsMax === undefined ? {} : { eventsMax }).catch(fail);
+    if (!waitForAcknowledgement) return;
+    const acknowledged = waitForAcknowledgement()
+      .catch(fail)
+      .finally(() => unacknowledged.delete(acknowledged));
+    unacknowledged.add(acknowledged);
+    while (unacknowledged.size > 0 && countUnacknowledged(platform) > unacknowledgedMax.ofAll) await Promise.race(unacknowledged);
+  });
+  await Promise.all(unacknowledged);
+  return failures;
+}
+
 /** How old pending events are when the sweep relays them, in milliseconds: their job was lost or is late. */
 const sweepAfterMs = 2_000;
+/** How many documents one query of the sweep reads, and how many events of a key it relays at a time, before it turns to other keys. */
+const sweepDocumentsMax = 1_000;
+const sweepEventsMax = 1_000;
 
-/** The keys of an outbox whose events have been pending for too long. */
-export const overdueKeys = (platform: WorkerPlatform, outbox: OutboxName): Promise<string[]> =>
-  sources[outbox].findOverdue(platform, new Date(platform.now() - sweepAfterMs));
+/**
+ * Finds the keys of an outbox whose events have been pending for too long, page by page, in the order of their oldest events. Each query is short and each page
+ * is small, however many events are pending. A key with many events can be on several pages.
+ */
+export async function* findOverdueKeys(platform: WorkerPlatform, outbox: OutboxName): AsyncGenerator<string[], void> {
+  const before = new Date(platform.now() - sweepAfterMs);
+  for (const { collection, keyField } of sources[outbox].documents) {
+    const documents = withSharedFields<Outbox & Partial<Record<typeof keyField, string>>>(platform.db[collection]);
+    const findPage = (from: Date | null, $nin: readonly string[]) =>
+      documents
+        .find({ ...pendingFrom(from), _id: { $nin } }, { projection: { [keyField]: 1, outboxAt: 1 } })
+        .sort({ outboxAt: 1 })
+        .limit(sweepDocumentsMax)
+        .batchSize(sweepDocumentsMax)
+        .toArray();
+    // A page begins with the last time of the page before, without the documents that were on it. Of more documents with one time, the next run finds the rest.
+    for (let [from, foundIds, isLastPage]: [Date | null, string[], boolean] = [null, [], false]; !isLastPage; ) {
+      const found = await findPage(from, foundIds);
+      const overdue = found.flatMap(({ outboxAt, ...document }) => (outboxAt && outboxAt < before ? { ...document, outboxAt } : []));
+      if (overdue.length > 0) yield [...new Set(overdue.map((document) => document[keyField] as string))];
+      isLastPage = overdue.length < sweepDocumentsMax;
+      const [firstMs, lastMs] = [overdue.at(0), overdue.at(-1)].map((one) => one?.outboxAt.getTime() ?? 0) as [number, number];
+      from = new Date(firstMs === lastMs ? lastMs + 1 : lastMs);
+      foundIds = overdue.flatMap(({ _id, outboxAt }) => (outboxAt.getTime() === lastMs ? _id : []));
+    }
+  }
+}
 
-/** Relays the overdue events of one outbox directly, without the queue. */
+/**
+ * Relays the overdue events of one outbox directly, without the queue: those of the keys that this worker owns. A key that failed is not tried again in this
+ * run, and delays no other. Throws the first error at the end.
+ */
 export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName): Promise<void> {
-  const { sweepConcurrency }: OutboxSource = sources[outbox];
-  await forEachLimit(await overdueKeys(platform, outbox), sweepConcurrency, (key) => relayEvents(platform, outbox, key));
+  const options = { concurrency: sources[outbox].sweepConcurrency, eventsMax: sweepEventsMax };
+  const failedKeys = new Set<string>();
+  let firstError: unknown;
+  for await (const found of findOverdueKeys(platform, outbox)) {
+    const keys = found.filter((key) => platform.isOwner(key) && !failedKeys.has(key));
+    for (const [key, error] of await relayKeys(platform, outbox, keys, options)) {
+      firstError ??= error;
+      failedKeys.add(key);
+    }
+    if (!platform.isRedisUp()) break; // nothing can be relayed
+  }
+  if (failedKeys.size > 0) throw firstError;
 }
 
 /** How old the oldest pending event is, in milliseconds; 0 when there is none. For the operators' metrics. */
 export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
-  const collections = [db.messages, db.interactions, db.channels, db.servers, db.members, db.accounts];
+  const documents = Object.values(sources).flatMap((source): readonly OutboxDocuments[] => source.documents);
   const oldest = await Promise.all(
-    collections.map((one) =>
-      withSharedFields<Outbox>(one).findOne<{ outboxAt: Date }>(
+    documents.map(({ collection }) =>
+      withSharedFields<Outbox>(db[collection]).findOne<{ outboxAt: Date }>(
         { outboxAt: { $exists: true } },
         { projection: { outboxAt: 1 }, sort: { outboxAt: 1 } },
       ),

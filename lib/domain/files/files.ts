@@ -134,7 +134,7 @@ export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platf
 
 /**
  * Decides about the files that have been undecided for 15 minutes. A process left them that died between storing a file and its message, or between deleting a
- * message and its files. Younger ones may belong to a running upload. Also deletes the local files of dead processes.
+ * message and its files. Younger ones may belong to a running upload.
  */
 export async function sweepFiles(platform: FilesPlatform): Promise<void> {
   const before = new Date(platform.now() - undecidedMaxMs);
@@ -145,7 +145,6 @@ export async function sweepFiles(platform: FilesPlatform): Promise<void> {
       .limit(filesPerRound)
       .toArray();
     await decideFiles(platform, found);
-    if (found.length < filesPerRound) break;
+    if (found.length < filesPerRound) return;
   }
-  await sweepLocalFiles(platform);
 }

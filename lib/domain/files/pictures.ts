@@ -48,7 +48,7 @@ const createApplicationIconField = ({ db }: EnqueuePlatform, _id: string): Pictu
 const createServerIconField = (platform: EnqueuePlatform, _id: string): PictureField => ({
   async read() {
     const found = await platform.db.servers.findOne({ _id }, { projection: { iconUrl: 1, outbox: 1 } });
-    requireOutboxRoom(found?.outbox?.length ?? 0);
+    requireOutboxRoom(found?.outbox);
     return found?.iconUrl;
   },
   async write(iconUrl, to) {

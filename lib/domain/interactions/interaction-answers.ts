@@ -242,7 +242,7 @@ async function postAdditionalMessage(
   const { view, entry } = await createEphemeralAnswer(platform, message);
   const moved = await transition(platform, interaction._id, { from: 'answered', window: windows.followUps, set: {}, events: [entry] });
   if (!moved) {
-    requireOutboxRoom((await requireInteraction(platform, interaction._id)).outbox?.length ?? 0, limits.pendingAnswers);
+    requireOutboxRoom((await requireInteraction(platform, interaction._id)).outbox, limits.pendingAnswers);
     refuse('interaction_expired');
   }
   platform.wake('relay-interaction', { interactionId: interaction._id });

@@ -1,5 +1,4 @@
 import type { LoggedData } from '../../contract/events.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
@@ -95,21 +94,8 @@ async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<Pendi
   if (interaction) yield await createPendingBatch(platform, interaction);
 }
 
-/** How many interactions one sweep takes. */
-const sweepMax = 500;
-
-/** Finds interactions with overdue events. An answer whose message is not stored yet always has a pending event, so it is found too. */
-async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
-  const found = await db.interactions
-    .find({ outboxAt: dueUntil(before) }, { projection: { _id: 1 } })
-    .sort({ outboxAt: 1 })
-    .limit(sweepMax)
-    .toArray();
-  return found.map(({ _id }) => _id);
-}
-
-/** The outbox of interactions. */
-export const interactionOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 8 };
+/** The outbox of interactions. An answer whose message is not stored yet always has a pending event, so the sweep finds it too. */
+export const interactionOutbox: OutboxSource = { read, documents: [{ collection: 'interactions', keyField: '_id' }], sweepConcurrency: 8 };
 
 /** Expires the interaction if its 3 seconds are over. Returns the milliseconds that are left if it is too early, else null. */
 export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {

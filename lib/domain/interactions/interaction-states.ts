@@ -5,6 +5,7 @@ import { exists } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { createRoomFilter } from '../events/pending-events.ts';
 
 /** Interactions created before this are late. It is compared with the bare field, because only then do the sweeps find these few by index. */
 const lateCreatedAt = { $subtract: ['$$NOW', limits.answerWindowMs] };
@@ -44,7 +45,7 @@ export async function transition(
 ): Promise<InteractionDoc | null> {
   const outbox = { $concatArrays: [{ $ifNull: ['$outbox', []] }, { $literal: events }] };
   const moved = await platform.db.interactions.findOneAndUpdate(
-    { _id: id, state: from, [`outbox.${limits.pendingAnswers - 1}`]: { $exists: false }, $expr: window },
+    { _id: id, state: from, ...createRoomFilter(limits.pendingAnswers), $expr: window },
     [{ $set: { ...set, outbox, outboxAt: { $ifNull: ['$outboxAt', '$$NOW'] } } }],
     { returnDocument: 'after' },
   );

@@ -76,7 +76,7 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
 export async function sweepMemberNames(platform: Platform): Promise<void> {
   const dueBefore = composeId(platform.now() - quietMs, 0, 0);
   const marked = await platform.db.members
-    .find({ renameId: { $lt: dueBefore } }, { projection: namedFields })
+    .find({ renameId: { $gte: firstRenameId, $lt: dueBefore } }, { projection: namedFields })
     .sort({ renameId: 1 })
     .limit(sweepMax)
     .hint(renamedMembersIndex)

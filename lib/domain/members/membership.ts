@@ -100,7 +100,7 @@ export async function removeMember(
   const removed = await platform.accessVersions.runChange({ ...changedServers, members: [[serverId, userId]] }, async () => {
     const { matchedCount } = await servers.updateOne({ _id: serverId, ...roomFilter }, pendingEvent);
     if (matchedCount === 0) {
-      requireOutboxRoom((await servers.findOne({ _id: serverId }, { projection: { outbox: 1 } }))?.outbox?.length ?? 0, maxPendingEvents);
+      requireOutboxRoom((await servers.findOne({ _id: serverId }, { projection: { outbox: 1 } }))?.outbox, maxPendingEvents);
       await markUncertain(platform, existing); // the server is deleted, so nothing is relayed
     }
     failpoint(platform.config, 'after-departure-intent');
@@ -176,7 +176,7 @@ export async function changeMemberRole(
   );
   if (modifiedCount === 0) {
     const member = await members.findOne(key);
-    if (member && member.roles.includes(roleId) !== hasRole) requireOutboxRoom(member.outbox?.length ?? 0);
+    if (member && member.roles.includes(roleId) !== hasRole) requireOutboxRoom(member.outbox);
     return member ? 'unchanged' : 'not-member';
   }
   platform.wake('relay-server', { serverId });

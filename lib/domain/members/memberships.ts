@@ -2,6 +2,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { readById } from '../../store/mongo/batched-reads.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { dueUntil } from '../../store/mongo/due.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import { settleMemberships, toMembership } from '../../store/mongo/memberships.ts';
 import {
@@ -131,7 +132,7 @@ const sweepMax = 1_000;
 /** Examines the memberships of joins that did not end: deletes those without a member, so that they hold no slot. */
 export async function sweepMemberships({ db, now }: Platform): Promise<void> {
   const due = await db.memberships
-    .find<UncertainMembership>({ checkAt: { $lt: new Date(now() - quietMs) } })
+    .find<UncertainMembership>({ checkAt: dueUntil(new Date(now() - quietMs)) })
     .sort({ checkAt: 1 })
     .limit(sweepMax)
     .hint(uncertainMembershipsIndex)

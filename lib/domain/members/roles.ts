@@ -63,7 +63,7 @@ async function changeRoles(
       { $set: { roles }, $inc: { rolesVersion: 1 }, ...addEvent(platform, { ...event, ...getPreviousRole(context.server, roleId) }) },
     );
     if (modifiedCount === 1) return { server, changes };
-    requireOutboxRoom(context.server.outbox?.length ?? 0);
+    requireOutboxRoom(context.server.outbox);
   }
 }
 
@@ -142,7 +142,7 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
       { returnDocument: 'after' },
     );
     if (after) return after;
-    requireOutboxRoom(server.outbox?.length ?? 0);
+    requireOutboxRoom(server.outbox);
   }
 }
 

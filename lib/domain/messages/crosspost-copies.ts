@@ -6,7 +6,7 @@ import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { type MessageDoc, type MessageDraft, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { startRelay } from '../events/relay.ts';
+import { relayKeys } from '../events/relay.ts';
 import { copyFiles, decideCopies } from '../files/file-copies.ts';
 import { loadCurrentServerAccess } from '../members/access.ts';
 import { clearTombstones } from './crosspost-tombstones.ts';
@@ -119,19 +119,13 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
 }
 
 /**
- * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. Their
- * acknowledgements are awaited together, because they are written together. If a relay fails, the queue and the sweep take it over.
+ * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. If a relay fails,
+ * the queue and the sweep take it over.
  */
 async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
-  const acknowledgements: Promise<void>[] = [];
-  for (const { _id: channelId } of targets) {
-    const takeOver = (): void => platform.wake('relay-channel', { channelId });
-    await startRelay(platform, 'channel', channelId).then(
-      (waitForAcknowledgement) => acknowledgements.push(waitForAcknowledgement().catch(takeOver)),
-      takeOver,
-    );
-  }
-  await Promise.all(acknowledgements);
+  const channelIds = targets.map(({ _id }) => _id);
+  const failures = await relayKeys(platform, 'channel', channelIds, { concurrency: 1 });
+  for (const channelId of failures.keys()) platform.wake('relay-channel', { channelId });
 }
 
 /**

@@ -2,12 +2,20 @@ import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import { type MessageEvent, type OutboxEntry, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
+import { type MessageEvent, type OutboxEntry, pendingIndex } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecount } from '../channels/thread-activity.ts';
-import { hasLifecycleEvent, isAnnounced, type OutboxSource, type PendingBatch, selectEntriesToSend } from '../events/outbox-source.ts';
+import {
+  hasLifecycleEvent,
+  isAnnounced,
+  type OutboxSource,
+  type PendingBatch,
+  removeRelayedEntries,
+  selectEntriesToSend,
+  toIdKeys,
+} from '../events/outbox-source.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed-events.ts';
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { removableTombstones } from './crosspost-tombstones.ts';
@@ -94,6 +102,12 @@ async function repairAfterCrash({ platform, channelId, messages }: RelayedMessag
     await requestRecount(platform, channelId, relaxedWriteConcern);
 }
 
+/** The filter of messages, with their channels. */
+const toKeys = (messages: readonly MessageDoc[]) => ({
+  channelId: { $in: [...new Set(messages.map(({ channelId }) => channelId))] },
+  ...toIdKeys(messages),
+});
+
 /**
  * Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs and those whose reactions are
  * still stored.
@@ -103,32 +117,38 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   await Promise.all(batches.map(repairAfterCrash));
   const messages = batches.flatMap((one) => one.messages);
   await completeRelayedChanges(platform, messages);
-  const channelId = { $in: [...new Set(messages.map((one) => one.channelId))] };
-  const eventIds = messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id));
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
-  if (removable.length)
-    await platform.db.messages.deleteMany({ channelId, _id: { $in: removable }, deleted: true, reactionCount: { $exists: false } });
-  const $in = messages.map(({ _id }) => _id);
-  await platform.db.messages.updateMany({ channelId, _id: { $in } }, removeEntries(eventIds), relaxedWriteConcern);
+  const isDeletable = ({ _id, reactionCount }: MessageDoc): boolean => removable.includes(_id) && reactionCount === undefined;
+  const deletable = messages.filter(isDeletable);
+  if (deletable.length > 0)
+    await platform.db.messages.deleteMany({ ...toKeys(deletable), deleted: true, reactionCount: { $exists: false } });
+  await removeRelayedEntries(
+    platform.db.messages,
+    messages.filter((message) => !isDeletable(message)),
+    toKeys,
+  );
 }
 
-/** Reads the messages with pending events, oldest first. */
+/**
+ * Reads the messages with pending events, oldest first. The query has no bound for the ids, because DocumentDB would then read and sort the whole backlog of
+ * the channel.
+ */
 async function readPendingMessages(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<PendingMessages> {
   const horizon = await platform.messageOrder.horizon(channelId);
   const found = await platform.db.messages
     .find({
       channelId,
       outboxAt: { $exists: true },
-      ...(horizon ? { _id: { $lt: horizon.below } } : {}),
       ...(relayed.size > 0 ? { outbox: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
     })
     .sort({ _id: 1 })
     .limit(batchDocumentsMax)
     .hint(pendingIndex)
     .toArray();
-  return { horizon, messages: found, isAll: found.length < batchDocumentsMax };
+  const messages = horizon ? found.filter(({ _id }) => _id < horizon.below) : found;
+  return { horizon, messages, isAll: found.length < batchDocumentsMax };
 }
 
 /**
@@ -162,24 +182,5 @@ async function* read(
   }
 }
 
-/** How many messages one query of the sweep reads, so that it stays far below the time limit of an operation. */
-const sweepDocumentsMax = 10_000;
-
-/** The channels with overdue events. Each query is short, however many messages wait. */
-async function findOverdue({ db }: WorkerPlatform, $lt: Date): Promise<string[]> {
-  const channelIds = new Set<string>();
-  for (let $gte = new Date(0); ; ) {
-    const found = await db.messages
-      .find({ outboxAt: { $gte, $lt } }, { projection: { _id: 0, channelId: 1, outboxAt: 1 } })
-      .sort({ outboxAt: 1 })
-      .limit(sweepDocumentsMax)
-      .toArray();
-    for (const { channelId } of found) channelIds.add(channelId);
-    if (found.length < sweepDocumentsMax) return [...channelIds];
-    const last = found.at(-1)?.outboxAt as Date;
-    $gte = new Date(Math.max(last.getTime(), $gte.getTime() + 1));
-  }
-}
-
 /** The outbox of the messages of a channel. */
-export const messageOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 4 };
+export const messageOutbox: OutboxSource = { read, documents: [{ collection: 'messages', keyField: 'channelId' }], sweepConcurrency: 4 };

@@ -131,7 +131,7 @@ export async function applyEdit(
   if (content === undefined && embeds === undefined) return message;
   const isLeftEmpty = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
   if (isLeftEmpty) refuse('invalid_request', { reason: 'the message would be empty' });
-  requireOutboxRoom(message.outbox?.length ?? 0);
+  requireOutboxRoom(message.outbox);
   const now = new Date(platform.now());
   const mentions = content === undefined ? null : await resolveMentions(platform, content, context, message.replyPing);
   const previews = content === undefined ? { set: {}, unset: {} } : editPreviews(message, content, now);

@@ -75,7 +75,7 @@ export async function pinMessage(platform: ApiPlatform, actor: Actor, channelId:
   for (;;) {
     const message = await requireMessage(platform, channelId, messageId);
     if (message.pinnedAt) return;
-    requireOutboxRoom(message.outbox?.length ?? 0);
+    requireOutboxRoom(message.outbox);
     if (await pinInFreeSlot(platform, message)) return announceAndAudit(platform, actor, context, 'message_pin', message);
   }
 }
@@ -86,7 +86,7 @@ export async function unpinMessage(platform: ApiPlatform, actor: Actor, channelI
   for (;;) {
     const message = await requireMessage(platform, channelId, messageId);
     if (!message.pinnedAt) return;
-    requireOutboxRoom(message.outbox?.length ?? 0);
+    requireOutboxRoom(message.outbox);
     const unpinned = { ...createPinsEvent(platform), $unset: { pinSlot: 1, pinnedAt: 1 } } as const;
     const { modifiedCount } = await platform.db.messages.updateOne(toPinFilter(message, true), unpinned);
     if (modifiedCount === 1) return announceAndAudit(platform, actor, context, 'message_unpin', message);

@@ -1,4 +1,5 @@
 import { failpoint } from '../../base/failpoint.ts';
+import { forEachLimit } from '../../base/for-each-limit.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -11,7 +12,7 @@ import { removeFollowsOf } from '../messages/followers.ts';
 import { deleteMessages } from '../messages/message-removal.ts';
 import { deleteReactions } from '../messages/reaction-changes.ts';
 import { removeWebhooksOfChannel } from '../webhooks/webhooks.ts';
-import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc } from './removals.ts';
+import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc, findOverdueRemovals } from './removals.ts';
 import { newServerDelete } from './server-events.ts';
 
 /** When the last pass runs, in milliseconds after the deletion. By then, every post that was under way is stored or has failed. */
@@ -176,3 +177,7 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   await removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(lastAt) } });
   return Math.max(0, lastAt - platform.now());
 }
+
+/** Finishes the overdue removals that this worker owns, without the queue. A failed one does not delay the others; the first error is thrown at the end. */
+export const finishOverdueRemovals = async (platform: WorkerPlatform): Promise<void> =>
+  forEachLimit((await findOverdueRemovals(platform)).filter(platform.isOwner), 1, (removalId) => finishRemoval(platform, removalId));

@@ -1,10 +1,9 @@
 import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
-import { pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
+import { pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
-import { hasLifecycleEvent, type OutboxSource, type PendingBatch } from '../events/outbox-source.ts';
+import { hasLifecycleEvent, type OutboxSource, type PendingBatch, removeRelayedEntries, toIdKeys } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { loadServerAccess } from '../members/access.ts';
 import { confirmMemberships } from '../members/membership.ts';
@@ -24,17 +23,14 @@ const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
     return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name, data, { channelId }));
   });
 
-/** Documents of the server with events pending since `from`, oldest first. */
-const findPending = <T extends ChannelDoc | MemberDoc>(collection: Collection<T>, serverId: string, from: Date): Promise<T[]> =>
+/** Documents of the server with events pending since `from`, or with any if it is null, oldest first. */
+const findPending = <T extends ChannelDoc | MemberDoc>(collection: Collection<T>, serverId: string, from: Date | null): Promise<T[]> =>
   collection
-    .find({ serverId, outboxAt: { $gte: from } } as Filter<T>)
+    .find({ serverId, ...pendingFrom(from) } as Filter<T>)
     .sort({ outboxAt: 1 })
     .limit(batchDocuments)
     .hint(pendingIndex)
     .toArray() as Promise<T[]>;
-
-const entryIdsOf = (documents: readonly (ChannelDoc | MemberDoc)[]): string[] =>
-  documents.flatMap(({ outbox }) => (outbox ?? []).map(({ id }) => id));
 
 /**
  * Removes relayed events from the outboxes of the server, its members and its channels. If members joined or left, it first marks their number for a recount:
@@ -52,15 +48,13 @@ async function acknowledge(
   const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
   const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
   if (stages.length > 0) await db.servers.updateOne({ _id: server._id }, stages, relaxedWriteConcern);
-  if (members.length > 0) {
-    const keys = toMemberKeys(
+  const toKeysOfMembers = (some: readonly MemberDoc[]) =>
+    toMemberKeys(
       [server._id],
-      members.map(({ userId }) => userId),
+      some.map(({ userId }) => userId),
     );
-    await db.members.updateMany(keys, removeEntries(entryIdsOf(members)), relaxedWriteConcern);
-  }
-  const $in = channels.map(({ _id }) => _id);
-  if ($in.length > 0) await db.channels.updateMany({ _id: { $in } }, removeEntries(entryIdsOf(channels)), relaxedWriteConcern);
+  await removeRelayedEntries(db.members, members, toKeysOfMembers);
+  await removeRelayedEntries(db.channels, channels, toIdKeys);
 }
 
 /**
@@ -70,16 +64,16 @@ async function acknowledge(
  */
 async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingBatch, void> {
   const { db } = platform;
-  for (let [membersFrom, channelsFrom] = [new Date(0), new Date(0)]; ; ) {
+  for (let [membersFrom, channelsFrom]: [Date | null, Date | null] = [null, null]; ; ) {
     const access = await loadServerAccess(platform, serverId, null);
     if (!access) return;
     const { server } = access;
     const ownEvents = await renderServerEvents(platform, server);
-    const members = await findPending(db.members, serverId, membersFrom);
+    const members: MemberDoc[] = await findPending(db.members, serverId, membersFrom);
     await deleteMemberships(platform, findDepartures(server, ownEvents));
     await confirmMemberships(platform, serverId, members);
     const memberEvents = await renderMemberEvents(platform, server, members);
-    const channels = await findPending(db.channels, serverId, channelsFrom);
+    const channels: ChannelDoc[] = await findPending(db.channels, serverId, channelsFrom);
     const viewChanges = await createViewChanges(access, { server, members, channels });
     const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
@@ -99,16 +93,13 @@ const findDepartures = ({ _id: serverId, outbox = [] }: ServerDoc, { events }: R
   return outbox.flatMap(({ id, name, data }) => (name === 'MEMBER_REMOVE' && relayedIds.has(id) ? { serverId, ...data } : []));
 };
 
-/** The ids of servers that have overdue events, or whose members or channels have some. */
-async function findOverdue({ db }: WorkerPlatform, before: Date): Promise<string[]> {
-  const overdueFilter = { outboxAt: dueUntil(before) };
-  const found = await Promise.all([
-    db.servers.distinct('_id', overdueFilter),
-    db.members.distinct('serverId', overdueFilter),
-    db.channels.distinct('serverId', overdueFilter),
-  ]);
-  return [...new Set(found.flat())];
-}
-
 /** The outboxes of servers, each with those of its members and channels. */
-export const serverOutbox: OutboxSource = { read, findOverdue, sweepConcurrency: 1 };
+export const serverOutbox: OutboxSource = {
+  read,
+  documents: [
+    { collection: 'servers', keyField: '_id' },
+    { collection: 'members', keyField: 'serverId' },
+    { collection: 'channels', keyField: 'serverId' },
+  ],
+  sweepConcurrency: 8,
+};

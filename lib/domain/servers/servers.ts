@@ -119,7 +119,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     );
     if (!previous) {
       const current = await servers.findOne({ _id: serverId, ...condition });
-      requireOutboxRoom(current?.outbox?.length ?? 0);
+      requireOutboxRoom(current?.outbox);
       return ownerId === undefined ? refuse('not_found', { what: 'server' }) : refuse('not_owner');
     }
     await revertIfNewOwnerLeft(platform, serverId, ownerId, actor.id);

@@ -215,4 +215,6 @@ async function findOverdueWebhooks({ db, now }: Platform): Promise<string[]> {
 
 /** Posts, without the queue, deliveries that wait because their job was lost or their worker died (docs/guarantees.md#sweeps). */
 export const sweepDeliveries = async (platform: WorkerPlatform): Promise<void> =>
-  forEachLimit(await findOverdueWebhooks(platform), sweepConcurrency, (webhookId) => postDeliveries(platform, webhookId));
+  forEachLimit((await findOverdueWebhooks(platform)).filter(platform.isOwner), sweepConcurrency, (webhookId) =>
+    postDeliveries(platform, webhookId),
+  );

@@ -1,4 +1,4 @@
 import mongoose from 'mongoose';
 
 /** Writes a document as text and reads it back with the types of its values: MongoDB's extended JSON. */
-export const { EJSON } = mongoose.mongo.BSON;
+export const { EJSON, calculateObjectSize } = mongoose.mongo.BSON;

@@ -1,5 +1,4 @@
 import type { Schema } from 'mongoose';
-import { limits } from '../../../base/limits.ts';
 import type { Overwrite } from '../../../base/permissions.ts';
 import { type EventData, getEventDefinition } from '../../../contract/events.ts';
 
@@ -66,9 +65,6 @@ export interface Outbox<E extends OutboxEvent = OutboxEvent> {
   outboxAt?: Date;
 }
 
-/** The path of the last event that fits in an outbox. Changes that can be repeated without limit are written only while it is absent. */
-export const lastOutboxPath = `outbox.${limits.pendingEvents - 1}`;
-
 /**
  * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `outboxAt` stays, so that the sweep also finds a
  * document that is written to all the time.
@@ -124,6 +120,12 @@ export const removeEntries = (eventIds: readonly string[]): object[] => [
     },
   },
 ];
+
+/**
+ * A filter for documents with events that have been pending since `from` or later; all documents with pending events if it is null. Null makes a difference on
+ * DocumentDB: it serves a sort by `outboxAt` from the index only without bounds, because it takes the index for one of an array (`outbox` begins its name).
+ */
+export const pendingFrom = (from: Date | null): { outboxAt: object } => ({ outboxAt: from ? { $gte: from } : { $exists: true } });
 
 /**
  * The index that the relay reads from, in its order. The query names it, because a query planner that sorts instead reads the whole backlog for every batch.

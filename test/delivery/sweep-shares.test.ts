@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { createLog } from '../../lib/base/log.ts';
+import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { startSweeps } from '../../workers/sweep.ts';
+import { startTestApiWithWorker } from '../harness/api.ts';
+import { postMessage } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { botOf } from '../harness/seed.ts';
+import { startSeededApi } from '../harness/seeded-api.ts';
+import { use } from '../harness/use.ts';
+
+describe('Sweeps: two workers', () => {
+  const api = use(() => startTestApiWithWorker(() => startSeededApi({ bots: 1, channels: 20 })));
+  const other = use(() => openWorkerPlatform(api.platform.config, createLog('test', 'silent')), { each: true });
+  const keys = Array.from({ length: 200 }, (_, n) => `key ${n}`);
+  const ownedBy = (worker: WorkerPlatform): string[] => keys.filter(worker.isOwner);
+  /** Lets both workers know of each other. */
+  const meet = async (): Promise<void> => {
+    for (const worker of [api.worker, other, api.worker]) await worker.recordHeartbeat();
+  };
+  afterEach(() => api.worker.endHeartbeat());
+
+  /** A worker that keeps its present share of the channels, and notes the channels whose events it appends. */
+  const withFixedShare = (worker: WorkerPlatform): { worker: WorkerPlatform; owned: string[]; channelIds: string[] } => {
+    const [owned, channelIds]: [string[], string[]] = [api.seeded.channelIds.filter(worker.isOwner), []];
+    const append: WorkerPlatform['append'] = (place, events, during) => {
+      channelIds.push(...events.flatMap(({ channelId }) => channelId ?? []));
+      return worker.append(place, events, during);
+    };
+    return { worker: { ...worker, append, isOwner: (key) => owned.includes(key) }, owned, channelIds };
+  };
+  const countPending = (): Promise<number> => api.platform.db.messages.countDocuments({ outboxAt: { $exists: true } });
+  /** Posts in every channel, and makes the events overdue. */
+  const postOverdue = async (): Promise<void> => {
+    for (const channelId of api.seeded.channelIds) await postMessage(api, botOf(api.seeded), channelId, 'x');
+    await api.platform.db.messages.updateMany({ outboxAt: { $exists: true } }, { $set: { outboxAt: new Date(0) } });
+  };
+
+  it('each key belongs to one of them; without a heartbeat a worker owns every key', async () => {
+    expect(ownedBy(other)).to.deep.equal(keys);
+    await meet();
+    expect([...ownedBy(api.worker), ...ownedBy(other)]).to.have.members(keys);
+    expect(ownedBy(other)).to.not.deep.equal([]);
+    await other.endHeartbeat();
+    await api.worker.recordHeartbeat();
+    expect(ownedBy(api.worker)).to.deep.equal(keys);
+  });
+
+  it('the events of each channel are relayed by its owner only', async () => {
+    await meet();
+    const workers = [withFixedShare(api.worker), withFixedShare(other)];
+    await postOverdue();
+    const sweeps = workers.map(({ worker }) => startSweeps(worker, 50));
+    await waitUntil(async () => (await countPending()) === 0, 'all events to be relayed');
+    for (const running of sweeps) await running.close();
+    for (const { owned, channelIds } of workers) expect(channelIds).to.have.members(owned);
+  });
+
+  it('when a worker dies, the other one relays the events of its channels', async () => {
+    await meet(); // the other one is dead from here on
+    expect(ownedBy(api.worker)).to.not.deep.equal(keys);
+    await postOverdue();
+    const sweeps = startSweeps(api.worker, 50);
+    await waitUntil(async () => (await countPending()) === 0, 'all events to be relayed');
+    await sweeps.close();
+  });
+});
