@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stores } from '../../apps/local/stores.ts';
+import { childrenOf, ownCpuMs, readProc } from '../harness/cpu-time.ts';
 import type { Stack } from '../harness/stack.ts';
 
 /** What uses CPU time: the processes of a role, or those of the database. */
@@ -9,34 +9,14 @@ export type Consumer = 'api' | 'gateway' | 'worker' | 'database';
 /** CPU time in milliseconds. */
 type CpuTimes = Record<Consumer, number>;
 
-const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
-
-/** The CPU time that a process has used, in milliseconds; 0 when it has ended. The times of its threads have nanoseconds, that of the process only 10 ms. */
-async function cpuMsOf(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const times = await Promise.all(
-    threads.map(async (thread) => Number((await read(`/proc/${pid}/task/${thread}/schedstat`)).split(' ')[0])),
-  );
-  return times.reduce((sum, time) => sum + time, 0) / 1e6;
-}
-
-/** The parent of a process. The name in parentheses may contain spaces; after it come the state and the parent. */
-const parentOf = async (pid: number): Promise<number> => {
-  const stat = await read(`/proc/${pid}/stat`);
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-};
-
 /** The processes of PostgreSQL, each with whether it serves a client and whether it vacuums or analyzes a table. */
 async function findPostgresProcesses(postgres: number): Promise<{ pid: number; servesClient: boolean; isVacuuming: boolean }[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      if ((await parentOf(pid)) !== postgres) return [];
-      const title = await read(`/proc/${pid}/cmdline`);
-      return [{ pid, servesClient: title.includes('[local]'), isVacuuming: title.includes('autovacuum worker') }];
+  return await Promise.all(
+    (await childrenOf(postgres)).map(async (pid) => {
+      const title = await readProc(`/proc/${pid}/cmdline`);
+      return { pid, servesClient: title.includes('[local]'), isVacuuming: title.includes('autovacuum worker') };
     }),
   );
-  return found.flat();
 }
 
 /** Whether PostgreSQL vacuums or analyzes a table, as it does during an import and for some time after it. */
@@ -63,7 +43,8 @@ export async function startCpuMeter({ apis, gateways, workers }: Stack, stores: 
   const pidsOf = (roles: Stack['apis']): number[] => roles.flatMap((role) => role.pid() ?? []);
   const readTimes = async (): Promise<Record<Consumer, Map<number, number>>> => {
     const pids = { api: pidsOf(apis), gateway: pidsOf(gateways), worker: pidsOf(workers), database: await findDatabasePids(stores) };
-    const timesOf = async (name: Consumer) => new Map(await Promise.all(pids[name].map(async (pid) => [pid, await cpuMsOf(pid)] as const)));
+    const timesOf = async (name: Consumer) =>
+      new Map(await Promise.all(pids[name].map(async (pid) => [pid, await ownCpuMs(pid)] as const)));
     const [api, gateway, worker, database] = await Promise.all([
       timesOf('api'),
       timesOf('gateway'),

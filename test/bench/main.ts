@@ -6,6 +6,7 @@ import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { appendRows } from './rows/append.ts';
 import { archiveRows } from './rows/archive.ts';
+import { backlogRows } from './rows/backlog.ts';
 import { codehostAcceptRows } from './rows/codehost-accept.ts';
 import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
@@ -49,6 +50,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   list: listRows,
   crosspost: crosspostRows,
   archive: archiveRows,
+  backlog: backlogRows,
   memory: memoryRow,
   upload: uploadRow,
   'slow-bodies': slowBodyRows,
@@ -77,13 +79,21 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     scale: { type: 'string', default: '1' },
+    backlog: { type: 'string', default: '50000' },
     json: { type: 'string' },
   },
 });
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parlance-bench-'));
 const stores = await startStores({ dataDir, durable: true, report: log });
-const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), scale: Number(values.scale), log };
+const bench: Bench = {
+  stores,
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  scale: Number(values.scale),
+  backlogEvents: Number(values.backlog),
+  log,
+};
 const rows: Row[] = [];
 try {
   for (const [name, suite] of Object.entries(suites)) {

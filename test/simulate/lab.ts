@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { collectEnv, measureMemory } from '../bench/memory.ts';
 import { type Bench, openSetting, type Setting, startHelper } from '../bench/setting.ts';
+import { cpuMsOf, isNamed, residentBytes } from '../harness/cpu-time.ts';
 import { type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
 import type { Act, Acted, ClientsAsk } from './clients.ts';
 import { type Cpu, mapParts, type Role } from './costs.ts';
-import { cpuMsOf, isNamed, residentBytes } from './cpu-time.ts';
 import { watchSpeed } from './speed.ts';
 
 /** CPU time that was used while something was done, as a multiple of the CPU time of a fixed computation at that moment (`watchSpeed`). */

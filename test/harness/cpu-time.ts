@@ -3,22 +3,26 @@ import { readdir, readFile } from 'node:fs/promises';
 /** What Linux calls a clock tick in /proc, in milliseconds. */
 const tickMs = 10;
 
-const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+/** The text of a file of /proc; empty when its process has ended. */
+export const readProc = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
 
 /** The fields of /proc/<pid>/stat after the name: `state`, the parent's process id, and so on. */
-const statOf = async (pid: number): Promise<string[]> => (await read(`/proc/${pid}/stat`)).replace(/^.*\) /s, '').split(' ');
+const statOf = async (pid: number): Promise<string[]> => (await readProc(`/proc/${pid}/stat`)).replace(/^.*\) /s, '').split(' ');
 const [parentField, endedChildrenUserField, endedChildrenSystemField] = [1, 13, 14];
 
 /** The CPU time that a process has used, in milliseconds: of its threads, and of its children that have ended. 0 if there is no such process. Linux only. */
-async function ownCpuMs(pid: number): Promise<number> {
+export async function ownCpuMs(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const ran = await Promise.all(threads.map(async (thread) => Number((await read(`/proc/${pid}/task/${thread}/schedstat`)).split(' ')[0])));
+  const ran = await Promise.all(
+    threads.map(async (thread) => Number((await readProc(`/proc/${pid}/task/${thread}/schedstat`)).split(' ')[0])),
+  );
   const stat = await statOf(pid);
   const endedTicks = Number(stat[endedChildrenUserField] ?? 0) + Number(stat[endedChildrenSystemField] ?? 0);
   return ran.reduce((sum, ns) => sum + ns / 1e6, 0) + endedTicks * tickMs;
 }
 
-async function childrenOf(pid: number): Promise<number[]> {
+/** The processes that a process has started and that are still running. */
+export async function childrenOf(pid: number): Promise<number[]> {
   const pids = (await readdir('/proc')).map(Number).filter((one) => one > 0);
   const parents = await Promise.all(pids.map(async (one) => Number((await statOf(one))[parentField])));
   return pids.filter((_one, at) => parents[at] === pid);
@@ -32,7 +36,11 @@ export async function cpuMsOf(pids: readonly number[]): Promise<number> {
 
 /** The resident memory of a process in bytes. */
 export const residentBytes = async (pid: number): Promise<number> =>
-  Number(/VmRSS:\s+(\d+)/.exec(await read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+  Number(/VmRSS:\s+(\d+)/.exec(await readProc(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+
+/** The most memory that a process has had, in MiB. */
+export const peakMibOf = async (pid: number): Promise<number> =>
+  Number(/VmHWM:\s+(\d+)/.exec(await readProc(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 
 /** Whether a process of this machine has this name. */
-export const isNamed = async (pid: number, name: string): Promise<boolean> => (await read(`/proc/${pid}/comm`)).trim() === name;
+export const isNamed = async (pid: number, name: string): Promise<boolean> => (await readProc(`/proc/${pid}/comm`)).trim() === name;
