@@ -5,13 +5,15 @@
 /** By the reason, the callers whose queries are few, because no message, connection or relayed event waits for them: files, or files and functions. */
 const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   start: [
-    /^lib\/store\/mongo\/(app-key|migrations)\.ts/,
+    /^lib\/store\/mongo\/(app-key|migrations|move-reactions)\.ts/,
     /^lib\/store\/redis\/node-lease\.ts/,
     /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
   ],
   operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/servers\/grants\.ts/],
   sweep: [
     / (sweep|findOverdue)/,
+    /^lib\/domain\/events\/relay\.ts/,
+    /^lib\/domain\/messages\/reaction-changes\.ts (deleteReactionsOfTombstones|completeOverdueChanges)/,
     /^lib\/domain\/servers\/recounts\.ts/,
     /^lib\/domain\/interactions\/interaction-sweeps\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,
@@ -28,6 +30,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   'page of a developer': [/^lib\/domain\/interactions\/endpoints\.ts listEndpointDeliveries/],
   'image conversion': [/^lib\/domain\/files\/image-conversion\.ts convertImage/],
+  'once for 100 copies of a crosspost': [/^lib\/domain\/messages\/crosspost-tombstones\.ts clearTombstones/],
   'crosspost of files': [/^lib\/domain\/files\/file-copies\.ts decideCopies/],
 };
 
@@ -60,35 +63,29 @@ export const caps: readonly { collection: string; by: readonly string[]; cap: st
   { collection: 'follows', by: ['targetId'], cap: 'the announcement channels that a channel follows' },
   { collection: 'invites', by: ['serverId'], cap: '1,000 invites of a server' },
   { collection: 'loginCodes', by: ['accountId'], cap: '5 login codes of a person' },
-  { collection: 'members', by: ['userId'], cap: '100 servers of a person; for a bot, its servers' },
   { collection: 'members', by: ['serverId', 'bot'], cap: 'the bots of a server' },
   { collection: 'members', by: ['serverId', 'userId'], cap: 'the accounts that are asked for' },
+  { collection: 'memberships', by: ['userId'], cap: '100 servers of a person; for a bot, its servers' },
   { collection: 'messages', by: ['channelId', 'pinSlot'], cap: '50 pins of a channel' },
-  { collection: 'messages', by: ['copyOf', 'channelId'], cap: '1,000 copies of a message' },
+  { collection: 'messages', by: ['channelId', 'copyOf'], cap: '1,000 copies of a message' },
+  { collection: 'reactions', by: ['channelId', 'messageId', 'userId'], cap: '20 emoji of each message' },
   { collection: 'reads', by: ['channelId'], cap: 'the accounts that have read a channel' },
   { collection: 'tokens', by: ['accountId'], cap: '50 sessions of a person' },
   { collection: 'webhooks', by: ['channelId'], cap: '15 webhooks of a channel' },
 ];
 
+/** Hot queries that may lack the shard key of their collection, by the reason: their descriptions. */
+export const withoutShardKey: Readonly<Record<string, readonly string[]>> = {
+  'Jobs that an earlier version has enqueued do not name the channel.': [
+    'messages { _id, crosspostAt: { $exists: true }, deleted: { $exists: false } } limit one',
+    'messages { _id, deleted: { $exists: false }, previewsAt: { $exists: true } } limit one',
+  ],
+};
+
 /** Queries that may break a rule of the test that explains them, by the reason: their descriptions, or with `*` the beginnings of these. */
 export const exceptions: Readonly<Record<string, readonly string[]>> = {
   'The collection has one document.': ['log *', 'meta *', 'probe *', 'migrations *'],
   'Any document will do, at a start.': ['applications {} limit one*', 'webhooks {} limit one*'],
-  'DocumentDB uses a partial index only if the filter has `$exists: true`. MongoDB uses it.': [
-    'accounts { outboxAt: { $lt } }*',
-    'applications { recountAt: { $lte } }*',
-    'channels { heldAt: { $lt } }*',
-    'channels { outboxAt: { $lt } }*',
-    'channels { recountAt: { $lte } }*',
-    'files { openAt: { $lt } }*',
-    'interactions { outboxAt: { $lte } }*',
-    'members { outboxAt: { $lt } }*',
-    'members { renameId: { $lt } }*',
-    'messages { crosspostAt: { $lt } }*',
-    'messages { previewsAt: { $lt } }*',
-    'servers { outboxAt: { $lt } }*',
-    'servers { recountAt: { $lte } }*',
-  ],
   'It reads the channels of one server: at most 500, and its active threads.': [
     'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId }*',
     'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId: { $in } }*',
@@ -96,6 +93,14 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     'channels { parentId, position: { $gte: 0 }, serverId }*',
     'channels { _id: { $gt }, kind, parentId, serverId }*',
   ],
+  'It searches text, so it reads the listed servers or applications until the page is full.': [
+    'servers { $expr: *',
+    'applications { $expr: *',
+  ],
+  'It sorts all applications of the App Directory, verified ones first.': ['applications { inDirectory: true, public: true } *'],
+  'DocumentDB sorts what the index finds after a bound, so it reads all later pending events for each page. MongoDB reads a page in the order of the index.':
+    ['messages { _id: { $nin }, outboxAt: { $gte } } sort *'],
+  'The rotation of keys reads all claims of the last 10 minutes.': ['idempotency { _id: { $gt }, answer.sealed: true } *'],
   'It reads the invites of one server: at most 1,000.': ['invites { $and: *'],
   'A page in the middle reads the newer bans of the server too.': [
     'bans { $or: [{ _id: { $lt }, createdAt }, { createdAt: { $lt } }], serverId }*',

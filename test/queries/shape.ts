@@ -76,6 +76,9 @@ function toConditionShape(field: string, value: unknown, indexedValues: Readonly
   return Object.fromEntries(operators.sort(byKey));
 }
 
+/** A path into a list without the position, which depends on what the list holds: all have that of the first element. */
+const toFirstElement = (path: string): string => path.replaceAll(/\.\d+\./g, '.0.');
+
 /** A filter without its values, its fields in the order of their names. */
 function toFilterShape(filter: Document, indexedValues: ReadonlyMap<string, unknown>): Document {
   const conditions = Object.entries(filter).map(([field, value]): [string, unknown] => {
@@ -84,7 +87,7 @@ function toFilterShape(filter: Document, indexedValues: ReadonlyMap<string, unkn
       return [field, uniqueOf(shapes).toSorted(byText)];
     }
     if (field === '$expr') return [field, toExpressionShape(value)];
-    return [field, toConditionShape(field, value, indexedValues)];
+    return [toFirstElement(field), toConditionShape(field, value, indexedValues)];
   });
   return Object.fromEntries(conditions.sort(byKey));
 }
