@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
+import { interceptNext } from '../harness/intercept.ts';
 import { issue, range, titleOf, useDeliveries } from './fixture.ts';
 
 const zen = { zen: 'Keep it logically awesome.', hook_id: 1, repository: { full_name: 'o/r' } };
@@ -58,11 +58,9 @@ describe('Code host deliveries: repeats', () => {
   });
 
   it('posts a failed delivery once when it is sent again, in the order of its second arrival', async () => {
-    const { deliveries, messages } = fixture.api.platform.db;
+    const { deliveries } = fixture.api.platform.db;
     await statusOf(issue(1), { id: 'd-1' });
-    const foreign = fixture.api.platform.ids.next();
-    const [first] = await hook.stored();
-    await messages.insertOne({ _id: foreign, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' } as MessageDoc);
+    interceptNext(fixture.worker.db.messages, 'insertOne', () => Promise.reject(new Error('refused')));
     await deliveries.updateOne({ webhookId: hook.id }, { $set: { tries: 4 } });
     await hook.runAllJobs();
     expect(await hook.log()).to.deep.include.members([{ ...(await hook.log())[0], outcome: 'failed' }]);

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { mongo } from 'mongoose';
 import { composeId } from '../../lib/base/ids.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
-import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { issue, range, titleOf, useDeliveries } from './fixture.ts';
 
@@ -94,16 +93,15 @@ describe('post-deliveries', () => {
   });
 
   it('marks a delivery that the database refuses as failed after 5 tries, with a reason, and posts the others', async () => {
-    const { messages } = fixture.api.platform.db;
     await hook.deliverIssues(1, 3);
-    const [first] = await hook.stored();
-    const foreign = fixture.api.platform.ids.next();
-    await messages.insertOne({ _id: foreign, createId: first?._id, channelId: 'elsewhere', authorId: 'someone' } as MessageDoc);
+    const refuseNext = () => interceptNext(fixture.worker.db.messages, 'insertOne', () => Promise.reject(new Error('refused')));
     for (let tries = 1; tries < 5; tries++) {
+      refuseNext();
       const fault = await hook.runJob().catch((error: unknown) => error);
       expect(fault, `try ${tries}`).to.be.instanceOf(Error);
       expect(await hook.titles()).to.deep.equal([]);
     }
+    refuseNext();
     await hook.runAllJobs();
     expect(await hook.titles()).to.deep.equal([titleOf(2), titleOf(3)]);
     const [, , failed] = await hook.log();

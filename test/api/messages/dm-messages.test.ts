@@ -73,12 +73,12 @@ describe('messages in DMs', () => {
       await refused(api, [403, 'no_shared_server'], one, 'POST', between.path(), { content: 'x' });
     });
 
-    it('a post looks for a shared server with one query, a read with none', async () => {
-      const collection = api.platform.db.members;
-      const real = collection.aggregate.bind(collection);
+    it('a post looks for shared servers once, a read never', async () => {
+      const collection = api.platform.db.memberships;
+      const real = collection.find.bind(collection);
       let queries = 0;
       Object.assign(collection, {
-        aggregate: (...args: Parameters<typeof real>) => {
+        find: (...args: Parameters<typeof real>) => {
           queries++;
           return real(...args);
         },
@@ -89,7 +89,7 @@ describe('messages in DMs', () => {
         await list(member);
         expect(queries).to.equal(1);
       } finally {
-        Reflect.deleteProperty(collection, 'aggregate');
+        Reflect.deleteProperty(collection, 'find');
       }
     });
   });
