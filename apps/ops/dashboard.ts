@@ -2,8 +2,9 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { KoaAdapter } from '@bull-board/koa';
 import type { Middleware } from 'koa';
-import { queues as entries, type QueueName } from '../../lib/contract/jobs.ts';
+import { queues as entries } from '../../lib/contract/jobs.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
+import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 
 /** The path of the dashboard. */
 export const dashboardPath = '/queues';
@@ -19,8 +20,8 @@ const policy = [
 ].join('; ');
 
 /** The description of a queue: what its jobs do, what is normal, and what to do when it grows. */
-function describe(name: QueueName): string {
-  const { description, normal, whenGrowing } = entries[name];
+function describe(part: string): string {
+  const { description, normal, whenGrowing } = entries[getQueueName(part)];
   return `${description} Normal: ${normal} When it grows: ${whenGrowing}`;
 }
 
@@ -28,9 +29,7 @@ function describe(name: QueueName): string {
 export function dashboard(platform: OpsPlatform): Middleware {
   const serverAdapter = new KoaAdapter().setBasePath(dashboardPath);
   createBullBoard({
-    queues: platform.queues.map(
-      (queue) => new BullMQAdapter(queue, { readOnlyMode: true, description: describe(queue.name as QueueName) }),
-    ),
+    queues: platform.queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, description: describe(queue.name) })),
     serverAdapter,
     options: { uiConfig: { boardTitle: 'Parlance queues', hideDocsLink: true, locale: { lng: 'en-US' } } },
   });

@@ -1,6 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
+import { groupBy } from '../../lib/base/group-by.ts';
 import { outboxAgeMs } from '../../lib/domain/events/relay.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
+import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 
 /** The states of a job that are counted. */
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
@@ -18,18 +20,21 @@ async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<v
       const [counts, ...found] = await Promise.all([queue.getJobCounts(...states, ...waitingStates), ...ends]);
       const waitedMs = Math.max(0, ...found.flat().map((job) => platform.now() - job.timestamp));
       const counted: Record<string, number> = { ...counts, waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0) };
-      return { queue: queue.name, counts: counted, waitedMs };
+      return { queue: getQueueName(queue.name), counts: counted, waitedMs };
     }),
   );
+  const byQueue = [...groupBy(all, ({ queue }) => queue)];
   measure(
     'parlance_queue_jobs',
     'Jobs in a queue, by state.',
-    all.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
+    byQueue.flatMap(([queue, parts]) =>
+      states.map((state) => [parts.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0), { queue, state }] as const),
+    ),
   );
   measure(
     'parlance_queue_oldest_waiting_seconds',
     'Age of the oldest waiting job of a queue.',
-    all.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
+    byQueue.map(([queue, parts]) => [Math.max(...parts.map(({ waitedMs }) => waitedMs)) / 1000, { queue }] as const),
   );
 }
 

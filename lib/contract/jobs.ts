@@ -157,6 +157,9 @@ export type JobData<N extends JobName> = Static<(typeof jobs)[N]['data']>;
 /** The name of a queue. */
 export type QueueName = JobDefinition['queue'];
 
+/** How long a job stays locked after its worker died, and how often a worker looks for such jobs, in milliseconds. */
+export const jobLock = { ms: 5_000, checkMs: 2_000 } as const;
+
 /** How the worker of a queue runs, and what the operators' pages say about it. */
 export interface QueueDefinition {
   /** What the jobs of the queue do. */
@@ -166,9 +169,8 @@ export interface QueueDefinition {
   whenGrowing: string;
   /** How many jobs one process runs at once. */
   concurrency: number;
-  /** How long a job stays locked after its worker died, in milliseconds. */
-  lockMs: number;
-  stalledCheckMs: number;
+  /** If true, the queue is divided among the partitions of Redis, because most posts add a job to it. */
+  isPartitioned?: true;
   maxStalled: number;
 }
 
@@ -179,8 +181,7 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'Nearly empty. A job takes milliseconds and delivers all pending events of its channel.',
     whenGrowing: 'Events arrive late for everybody. Nothing is lost. Add a worker, or check whether Redis is slow.',
     concurrency: 16,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
+    isPartitioned: true,
     maxStalled: 20,
   },
   interactions: {
@@ -188,8 +189,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: `No waiting jobs. Delayed jobs are the commands of the last ${limits.answerWindowMs / 1000} seconds.`,
     whenGrowing: 'Commands reach bots late and expire unanswered. Add a worker.',
     concurrency: 32,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 3,
   },
   endpoints: {
@@ -198,8 +197,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     whenGrowing:
       'Commands expire before they are sent. Add a worker. A slow endpoint is not the cause: it delays only its own application.',
     concurrency: 8,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 0,
   },
   crosspost: {
@@ -207,8 +204,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'Empty, except for a few seconds after an announcement with many followers.',
     whenGrowing: 'Followers get their copies late. If the queue does not shrink by itself, search the worker’s log for crosspost-message.',
     concurrency: 2,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   codehost: {
@@ -216,8 +211,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'A few waiting and some delayed jobs: a webhook posts less than once a second, and a long backlog becomes one summary.',
     whenGrowing: 'Many webhooks are busy at once. Search the worker’s log for post-deliveries; add a worker if its CPU is busy.',
     concurrency: 4,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   media: {
@@ -225,8 +218,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'Empty, or a few jobs that take seconds each.',
     whenGrowing: 'Images appear late. Add a worker on a machine with a free core.',
     concurrency: 2,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 3,
   },
   upkeep: {
@@ -234,8 +225,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'Empty, except after something large was deleted.',
     whenGrowing: 'Disk space is freed late. Search the worker’s log for finish-removal, settle-files and send-notice.',
     concurrency: 4,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 20,
   },
   previews: {
@@ -243,8 +232,6 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'A few. A page has seconds to respond, and each worker serves sixteen messages at once, half of them of one account at most.',
     whenGrowing: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
     concurrency: limits.previewsAtOnce,
-    lockMs: 5_000,
-    stalledCheckMs: 2_000,
     maxStalled: 3,
   },
 };

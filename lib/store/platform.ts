@@ -100,7 +100,7 @@ function createEnqueuePlatform(
   common: OpenedPlatform,
 ): EnqueuePlatform & Pick<ApiPlatform, 'preflight' | 'markPresenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
-  const producer = openProducer(config, log, redis);
+  const producer = openProducer(config, log, redis, keys);
   const jobPriorities = createJobPriorities(redis, keys, producer.isQueueEmpty);
   const preflight = createPreflight(redis, keys, ids, common.now);
   return {
@@ -168,7 +168,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
       const residents = createResidents(common.redis, common.keys, connect, (name, data, runState) =>
         handlers[name](platform, data, runState),
       );
-      const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
+      const consumers = openConsumers(config, log, common.keys, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
       return { close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
     },
     close: async () => {
@@ -206,7 +206,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommonPlatform(config, log, 'ops');
-  const producer = openProducer(config, log, common.redis);
+  const producer = openProducer(config, log, common.redis, common.keys);
   return {
     ...common,
     queues: producer.queues,

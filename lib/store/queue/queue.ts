@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { DelayedError, type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import { DelayedError, type Job, type JobType, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
-import { type JobData, type JobDefinition, type JobName, jobs, type QueueName, queues } from '../../contract/jobs.ts';
+import { type JobData, type JobDefinition, type JobName, jobLock, jobs, type QueueName, queues } from '../../contract/jobs.ts';
+import type { Keys } from '../redis/log/keys.ts';
 import { createRedis, failFast, type RedisClient } from '../redis/redis.ts';
 import type { JobPriorities } from './job-priorities.ts';
+import { getParts, getQueueName } from './queue-parts.ts';
 
 const ajv = new Ajv2020({ keywords: ['patternText'] });
 const validators = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
@@ -51,9 +53,6 @@ const definitions: { [N in JobName]: JobDefinition<JobData<N>> } = jobs;
 /** The options of a kind of jobs. */
 export const getJobDefinition = <N extends JobName>(name: N): JobDefinition<JobData<N>> => definitions[name];
 
-/** Each queue has its own hash tag, so that a cluster spreads the queues over its nodes. */
-const toPrefix = (config: Config, name: string): string => `{${config.REDIS_PREFIX}-queue-${name}}`;
-
 /** Adds jobs to the queues, and reads the state of the queues. */
 export interface Producer {
   /** Adds a job to its queue; resolves once it is there. Rejects while Redis is unavailable. */
@@ -64,29 +63,33 @@ export interface Producer {
   countWaiting: CountWaiting;
   /** Whether a queue has neither waiting nor delayed jobs. Rejects at once while Redis is unavailable. */
   isQueueEmpty: (name: QueueName) => Promise<boolean>;
-  /** The queues themselves, for the operators' pages. */
+  /** The parts of all queues, for the operators' pages. `getQueueName` tells which queue each is a part of. */
   queues: Queue[];
   close(): Promise<void>;
 }
 
 /** Opens the producing side of every queue. `redis` must have the options `failFast`; it stays open when the producer is closed. */
-export function openProducer(config: Config, log: Logger, redis: RedisClient): Producer {
-  const queuesByName = new Map(
-    (Object.keys(queues) as QueueName[]).map((name) => {
-      const queue = new Queue(name, {
-        connection: redis,
-        prefix: toPrefix(config, name),
-        skipVersionCheck: true,
-      });
-      queue.on('error', (error) => log.debug({ queue: name, err: error.message }, 'queue connection error'));
-      return [name, queue] as const;
-    }),
+export function openProducer(config: Config, log: Logger, redis: RedisClient, keys: Keys): Producer {
+  const open = (part: string, prefix: string): Queue => {
+    const queue = new Queue(part, { connection: redis, prefix, skipVersionCheck: true });
+    queue.on('error', (error) => log.debug({ queue: part, err: error.message }, 'queue connection error'));
+    return queue;
+  };
+  const partsByName = new Map(
+    (Object.keys(queues) as QueueName[]).map((name) => [name, getParts(config, keys, name).map(({ part, prefix }) => open(part, prefix))]),
   );
+  const partsOf = (name: QueueName): Queue[] => partsByName.get(name) ?? [];
+  const partFor = (name: QueueName, key: string): Queue | undefined => {
+    const parts = partsOf(name);
+    return parts[parts.length === 1 ? 0 : keys.partitionOf(key)];
+  };
+  const count = async (name: QueueName, ...states: JobType[]): Promise<number> =>
+    (await Promise.all(partsOf(name).map((part) => part.getJobCountByTypes(...states)))).reduce((sum, one) => sum + one, 0);
   return {
     async enqueue(name, data, priority) {
       const entry = getJobDefinition(name);
       const key = entry.key(data);
-      await queuesByName.get(entry.queue)?.add(name, data, {
+      await partFor(entry.queue, key)?.add(name, data, {
         attempts: entry.attempts,
         removeOnComplete: true,
         removeOnFail: true, // a kept job blocks its id; failures are counted and logged
@@ -99,13 +102,14 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
     },
     async isQueued(name, data) {
       const entry = getJobDefinition(name);
-      return (await queuesByName.get(entry.queue)?.getJob(entry.key(data))) !== undefined;
+      const key = entry.key(data);
+      return (await partFor(entry.queue, key)?.getJob(key)) !== undefined;
     },
-    countWaiting: async (name) => (await queuesByName.get(name)?.getJobCountByTypes('wait', 'prioritized')) ?? 0,
-    isQueueEmpty: async (name) => (await queuesByName.get(name)?.getJobCountByTypes('wait', 'prioritized', 'delayed')) === 0,
-    queues: [...queuesByName.values()],
+    countWaiting: (name) => count(name, 'wait', 'prioritized'),
+    isQueueEmpty: async (name) => (await count(name, 'wait', 'prioritized', 'delayed')) === 0,
+    queues: [...partsByName.values()].flat(),
     close: async () => {
-      await Promise.all([...queuesByName.values()].map((queue) => queue.close()));
+      await Promise.all([...partsByName.values()].flat().map((queue) => queue.close()));
     },
   };
 }
@@ -113,10 +117,14 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient): P
 /** Called with each job that has ended, for metrics. */
 export type OnJobEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
 
+/** How many jobs of each part of a queue one process runs at least, so that a slow one does not delay the others. */
+const minPartConcurrency = 2;
+
 /** Runs the jobs of every queue with `handlers` until closed. Job data is validated before a job runs; a job with invalid data fails without a retry. */
 export function openConsumers<P>(
   config: Config,
   log: Logger,
+  keys: Keys,
   priorities: Pick<JobPriorities, 'markServed' | 'removeIfEmpty'>,
   platform: P,
   handlers: Handlers<P>,
@@ -148,7 +156,7 @@ export function openConsumers<P>(
         await job.moveToDelayed(Date.now() + result, token);
         throw new DelayedError();
       }
-      if (job.priority) priorities.markServed(job.queueName as QueueName, job.priority).catch(() => undefined);
+      if (job.priority) priorities.markServed(getQueueName(job.queueName), job.priority).catch(() => undefined);
       if (result) runDetached(job, startMs, result);
       else onJobEnded(job.name, 'done', performance.now() - startMs);
       stayWithKey(job.name as JobName, job.data);
@@ -168,14 +176,15 @@ export function openConsumers<P>(
   });
   connection.on('error', () => undefined); // the workers log it
   connection.connect().catch(() => undefined);
-  const workers = (Object.entries(queues) as [QueueName, (typeof queues)[QueueName]][]).map(([name, options]) => {
-    const worker = new Worker(name, handle, {
+  const openWorker = (name: QueueName, part: string, prefix: string, concurrency: number): Worker => {
+    const options = queues[name];
+    const worker = new Worker(part, handle, {
       connection,
-      prefix: toPrefix(config, name),
+      prefix,
       // Workers do check the version of Redis, unlike the producer: if BullMQ does not know it, it waits for delayed jobs in whole seconds.
-      concurrency: options.concurrency,
-      lockDuration: options.lockMs,
-      stalledInterval: options.stalledCheckMs,
+      concurrency,
+      lockDuration: jobLock.ms,
+      stalledInterval: jobLock.checkMs,
       maxStalledCount: options.maxStalled,
       settings: {
         backoffStrategy: (attempts: number, _type?: string, _error?: Error, job?: { name: string }) =>
@@ -186,13 +195,18 @@ export function openConsumers<P>(
     worker.on('error', (error) => {
       if (performance.now() - loggedAt < 10_000) return; // at most one line in 10 s (docs/guarantees.md#redis-connections)
       loggedAt = performance.now();
-      log.warn({ queue: name, err: error.message }, 'queue worker connection error');
+      log.warn({ queue: part, err: error.message }, 'queue worker connection error');
     });
     worker.on('drained', () => void priorities.removeIfEmpty(name).catch(() => undefined));
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'),
     );
     return worker;
+  };
+  const workers = (Object.keys(queues) as QueueName[]).flatMap((name) => {
+    const parts = getParts(config, keys, name);
+    const concurrency = Math.max(minPartConcurrency, Math.ceil(queues[name].concurrency / parts.length));
+    return parts.map(({ part, prefix }) => openWorker(name, part, prefix, concurrency));
   });
   return {
     close: async () => {
