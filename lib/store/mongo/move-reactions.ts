@@ -14,6 +14,7 @@ async function moveReactionsOf({ messages, reactions }: Collections, message: { 
   const { _id: messageId, channelId } = message;
   const found = await messages.findOne({ _id: messageId, channelId }, { projection: { createdAt: 1, reactions: 1 } });
   const old = (found?.reactions ?? []) as unknown as readonly OldReaction[];
+  if (!old.some(({ users }) => users)) return; // another process has moved them meanwhile
   const docs = old.flatMap(({ identity, users }) =>
     users.map((userId, n) => {
       const key = { messageId, userId, identity };

@@ -4,6 +4,7 @@ import type { Message } from '../../../lib/contract/message.ts';
 import { migrate } from '../../../lib/store/mongo/migrations.ts';
 import type { ReactionCounter } from '../../../lib/store/mongo/models/message.ts';
 import { toReactionId } from '../../../lib/store/mongo/models/reaction.ts';
+import { moveReactions } from '../../../lib/store/mongo/move-reactions.ts';
 import { send } from '../../harness/requests.ts';
 import { storedReactions, useMessages } from './message-fixture.ts';
 
@@ -40,5 +41,12 @@ describe('the migration of reactions that are stored in their message', () => {
     ]);
     await send(api, 204, owner, 'DELETE', `${path(many.id)}/reactions/${encodeURIComponent('🎉')}`);
     expect((await read(many.id, owner)).reactions[0]).to.deep.equal({ emoji: '🎉', count: 1_500, me: false });
+  });
+
+  it('two processes that move them at the same time do not disturb each other', async () => {
+    const posted = await Promise.all(Array.from({ length: 20 }, (_, n) => post(`together ${n}`)));
+    for (const message of posted) await storeOld(message, { '👍': [owner.id, bot.id] });
+    await Promise.all([moveReactions(api.platform.db), moveReactions(api.platform.db)]);
+    for (const { id } of posted) expect(await storedReactions(api, id)).to.deep.equal({ '👍': [owner.id, bot.id] });
   });
 });
