@@ -1,5 +1,4 @@
 import { readEmoji } from '../../base/emoji.ts';
-import type { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { deletedReactionsIndex, type MessageDoc } from '../../store/mongo/models/message.ts';
 import { type ReactionDoc, toReactionId } from '../../store/mongo/models/reaction.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
@@ -26,12 +25,11 @@ interface KnownChange extends Pick<ReactionDoc, '_id' | 'channelId'> {
   isReaction: boolean;
 }
 
+/** The index that finds reactions by their ids. Without a hint the database may combine it with an index that has all reactions of a channel. */
+const byId = { hint: '_id_' } as const;
+
 /** Completes changes of reactions, or undoes them, as `isReaction` says. A reaction that names another event is not changed. */
-export async function completeChanges(
-  { db: { reactions } }: Platform,
-  changes: readonly KnownChange[],
-  options: typeof relaxedWriteConcern | Record<string, never> = {},
-): Promise<void> {
+export async function completeChanges({ db: { reactions } }: Platform, changes: readonly KnownChange[]): Promise<void> {
   const toFilter = (some: readonly KnownChange[]) => ({
     channelId: { $in: [...new Set(some.map(({ channelId }) => channelId))] },
     _id: { $in: some.map(({ _id }) => _id) },
@@ -39,8 +37,8 @@ export async function completeChanges(
   });
   const stored = changes.filter(({ isReaction }) => isReaction);
   const removed = changes.filter(({ isReaction }) => !isReaction);
-  if (stored.length) await reactions.updateMany(toFilter(stored), { $unset: { eventId: 1, removingAt: 1 } }, options);
-  if (removed.length) await reactions.deleteMany(toFilter(removed), options);
+  if (stored.length) await reactions.updateMany(toFilter(stored), { $unset: { eventId: 1, removingAt: 1 } }, byId);
+  if (removed.length) await reactions.deleteMany(toFilter(removed), byId);
 }
 
 /** Completes the changes whose events were relayed, before the events leave their outboxes. */
@@ -75,7 +73,7 @@ export async function deleteReactions(
       .sort({ channelId: 1, messageId: 1, userId: 1 })
       .limit(batchReactions)
       .toArray();
-    if (found.length) await reactions.deleteMany({ channelId: scope.channelId, _id: { $in: found.map(({ _id }) => _id) } });
+    if (found.length) await reactions.deleteMany({ channelId: scope.channelId, _id: { $in: found.map(({ _id }) => _id) } }, byId);
     if (found.length < batchReactions) return;
   }
 }

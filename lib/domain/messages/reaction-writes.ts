@@ -1,7 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { pollUntil } from '../../base/poll.ts';
-import { type Filter, relaxedWriteConcern, type Update } from '../../store/mongo/database.ts';
+import type { Filter, Update } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { MessageDoc, ReactionCounter } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
@@ -147,6 +147,6 @@ export async function writeReaction(platform: Platform, reaction: Reaction, stat
   failpoint(platform.config, 'after-reaction-write');
   if (modifiedCount === 1) return true;
   const undone = { _id: toReactionId(reaction), channelId, eventId, isReaction: name === 'REACTION_REMOVE' };
-  await completeChanges(platform, [undone], relaxedWriteConcern);
+  await completeChanges(platform, [undone]);
   return false;
 }

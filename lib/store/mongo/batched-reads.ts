@@ -24,6 +24,7 @@ function toFilter<T>(wanted: readonly (readonly [id: string, shardKey: ShardKey]
   return { _id: { $in: wanted.map(([id]) => id) }, ...Object.fromEntries(shardKeys) } as Filter<T>;
 }
 
+/** The hint keeps the database from combining the index of ids with that of a shard key, which has all members of a server. */
 async function readBatch<T extends { _id: string }>(collection: Collection<T>, shardKeys: Batch['shardKeys']): Promise<FoundDocs> {
   await waitForNextTurn();
   batches.delete(collection);
@@ -31,7 +32,7 @@ async function readBatch<T extends { _id: string }>(collection: Collection<T>, s
   const chunks = Array.from({ length: Math.ceil(wanted.length / maxIdsPerQuery) }, (_, index) =>
     wanted.slice(index * maxIdsPerQuery, (index + 1) * maxIdsPerQuery),
   );
-  const found = await Promise.all(chunks.map((chunk) => collection.find(toFilter<T>(chunk)).toArray()));
+  const found = await Promise.all(chunks.map((chunk) => collection.find(toFilter<T>(chunk), { hint: '_id_' }).toArray()));
   return new Map(found.flat().map((one) => [one._id, one]));
 }
 

@@ -80,7 +80,6 @@ export const pushEntries = <E extends OutboxEvent>(
 /** An event that is added by an update pipeline. Objects in `data` and `was` are expressions. */
 export type PipelineEvent =
   | { name: 'CHANNEL_UPDATE'; data?: never; was?: { overwrites: '$overwrites' } }
-  | { name: 'REACTION_ADD' | 'REACTION_REMOVE'; data: { userId: object; emoji: object } }
   | { name: 'ROLE_UPDATE'; data: { botId: string } }
   | { name: 'USER_UPDATE'; data?: never };
 
