@@ -14,6 +14,7 @@ import {
 } from '../../store/mongo/models/membership.ts';
 import { type MemberDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { changeServerCounts } from '../applications/app-directory.ts';
 
 /** The account and server of a member. */
 type MemberRef = Pick<MemberDoc, 'serverId' | 'userId'>;
@@ -130,7 +131,8 @@ const quietMs = 10_000;
 const sweepMax = 1_000;
 
 /** Examines the memberships of joins that did not end: deletes those without a member, so that they hold no slot. */
-export async function sweepMemberships({ db, now }: Platform): Promise<void> {
+export async function sweepMemberships(platform: Platform): Promise<void> {
+  const { db, now } = platform;
   const due = await db.memberships
     .find<UncertainMembership>({ checkAt: dueUntil(new Date(now() - quietMs)) })
     .sort({ checkAt: 1 })
@@ -138,4 +140,6 @@ export async function sweepMemberships({ db, now }: Platform): Promise<void> {
     .hint(uncertainMembershipsIndex)
     .toArray();
   await settleMemberships(db, due, new Date(now()));
+  const botIds = due.filter(({ bot }) => bot).map(({ userId }) => userId);
+  await changeServerCounts(platform, botIds, 0); // a recount may have counted memberships without a member
 }

@@ -3,6 +3,7 @@ import { pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/mode
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
+import { changeServerCounts } from '../applications/app-directory.ts';
 import { hasLifecycleEvent, type OutboxSource, type PendingBatch, removeRelayedEntries, toIdKeys } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { loadServerAccess } from '../members/access.ts';
@@ -70,7 +71,13 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     const { server } = access;
     const ownEvents = await renderServerEvents(platform, server);
     const members: MemberDoc[] = await findPending(db.members, serverId, membersFrom);
-    await deleteMemberships(platform, findDepartures(server, ownEvents));
+    const departures = findDepartures(server, ownEvents);
+    await deleteMemberships(platform, departures);
+    await changeServerCounts(
+      platform,
+      departures.map(({ userId }) => userId),
+      0,
+    );
     await confirmMemberships(platform, serverId, members);
     const memberEvents = await renderMemberEvents(platform, server, members);
     const channels: ChannelDoc[] = await findPending(db.channels, serverId, channelsFrom);
