@@ -39,7 +39,8 @@ async function findSharedServers(platform: Platform, account: AccountDoc, caller
   const isBot = account.kind === 'bot';
   const [fewer, other] = isBot ? [callerId, account._id] : [account._id, callerId];
   const serverIds = await findAllServerIds(platform, fewer);
-  const members = await platform.db.members.find(toMemberKeys(serverIds, [...new Set([fewer, other])])).toArray();
+  const keys = toMemberKeys(serverIds, [...new Set([fewer, other])]);
+  const members = await platform.db.members.find(keys, { projection: { serverId: 1, userId: 1, joinedAt: 1 } }).toArray();
   const own = members.filter(({ userId }) => userId === fewer);
   const ownIds = new Set(own.map(({ serverId }) => serverId));
   const shared = members.filter(({ userId, serverId }) => userId === other && ownIds.has(serverId));

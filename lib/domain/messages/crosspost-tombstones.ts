@@ -6,8 +6,9 @@ import type { Platform } from '../../store/platform.ts';
  * until then, the unique index on (message, channel) needs it to refuse the deleted copy when a chunk is run again.
  */
 export async function removableTombstones(platform: Platform, tombstones: readonly MessageDoc[]): Promise<string[]> {
-  const sources = [...new Set(tombstones.flatMap(({ copyOf }) => copyOf ?? []))];
-  const sourceChannelIds = { $in: [...new Set(tombstones.map(({ authorId }) => authorId))] }; // the author of a copy is the channel of its source
+  const copies = tombstones.filter(({ copyOf }) => copyOf);
+  const sources = [...new Set(copies.flatMap(({ copyOf }) => copyOf ?? []))];
+  const sourceChannelIds = { $in: [...new Set(copies.map(({ authorId }) => authorId))] }; // the author of a copy is the channel of its source
   const pending = sources.length
     ? await platform.db.messages
         .find({ channelId: sourceChannelIds, _id: { $in: sources }, crosspostAt: { $exists: true } }, { projection: { crosspostTo: 1 } })
