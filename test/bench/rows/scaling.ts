@@ -12,14 +12,18 @@ import { paced } from './latency.ts';
 
 /** How many processes of each role are compared. */
 const counts = [1, 2] as const;
-const channels = 8;
-const sessions = 1_000;
+/** What there is, and what happens in a second, for each process of a role: both sides load each process alike. */
+const channelsEach = 8;
+const sessionsEach = 250;
+const postsPerSecEach = 25;
+const connectsPerSecEach = 25;
 /** How many posts and connects each process handles before the first measurement, so that its code is compiled. */
 const warmUps = 300;
-const postsPerSec = 20;
-const connectsPerSec = 10;
 /** How long to wait before the processes count as idle, in milliseconds. Workers stay with busy channels, and publish presences, for some seconds. */
 const quietMs = 5_000;
+/** A measurement takes this many times as long as one round of a bench, and begins after this many seconds at the same rate. */
+const measureTimes = 3;
+const warmUpSec = 2;
 const burst = 100;
 const clients = 32;
 /** The maximum ratio of the CPU time with two processes to that with one. */
@@ -29,8 +33,9 @@ const [leastThroughput, coresNeeded] = [1.6, 10];
 const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** The product with one or two processes of each role, and sessions on its gateway nodes. */
+/** The product with `count` processes of each role, and sessions on its gateway nodes. */
 interface Side {
+  count: number;
   setting: Setting;
   seeded: SeededServer;
   swarm: Helper;
@@ -69,10 +74,10 @@ async function openSide(bench: Bench, count: number): Promise<Side> {
   const setting = await openSetting(bench, { api: count, gateway: count, worker: count }, { STORE_TIMEOUT_FACTOR: '10' });
   const swarm = await startHelper('swarm', {});
   try {
-    const seeded = await seedServer(setting.platform, { bots: sessions, people: 50, channels });
+    const seeded = await seedServer(setting.platform, { bots: count * sessionsEach, people: 50, channels: count * channelsEach });
     const urls = setting.stack.gateways.map((_, at) => setting.stack.gatewayUrl(at));
     await swarm.ask({ kind: 'connect', urls, tokens: seeded.bots.map(({ token }) => token) });
-    return { setting, seeded, swarm };
+    return { count, setting, seeded, swarm };
   } catch (error) {
     await closeSide({ setting, swarm });
     throw error;
@@ -110,16 +115,23 @@ const postTo = (side: Side, n: number): Promise<void> => post(pick(messageUrls(s
 const connectTo = ({ setting, seeded }: Side, n: number): Promise<number> =>
   timeConnect(setting.stack.gatewayUrl(n), pick(seeded.people, n).token);
 
-/** Posts at a fixed rate until all sessions have received all messages. */
-async function postPaced(side: Side, count: number): Promise<void> {
-  await side.swarm.ask({ kind: 'expect', events: count * sessions });
+/** Posts at a fixed rate for `seconds`, until all sessions have received all messages. */
+async function postPaced(side: Side, seconds: number): Promise<void> {
+  const perSec = side.count * postsPerSecEach;
+  await side.swarm.ask({ kind: 'expect', events: perSec * seconds * side.seeded.bots.length });
   const arrived = side.swarm.next();
-  await Promise.all([arrived, runPaced(count, postsPerSec, (n) => postTo(side, n))]);
+  await Promise.all([arrived, runPaced(perSec * seconds, perSec, (n) => postTo(side, n))]);
 }
 
+/** Connects at a fixed rate for `seconds`. */
+const connectPaced = (side: Side, seconds: number): Promise<void> => {
+  const perSec = side.count * connectsPerSecEach;
+  return runPaced(perSec * seconds, perSec, (n) => connectTo(side, n));
+};
+
 async function warmUp(side: Side): Promise<void> {
-  const turns = Array.from({ length: warmUps * side.setting.stack.apis.length }, (_, n) => n);
-  await side.swarm.ask({ kind: 'expect', events: turns.length * sessions });
+  const turns = Array.from({ length: warmUps * side.count }, (_, n) => n);
+  await side.swarm.ask({ kind: 'expect', events: turns.length * side.seeded.bots.length });
   const arrived = side.swarm.next();
   await Promise.all([arrived, forEachLimit(turns, 8, (n) => postTo(side, n))]);
   await forEachLimit(turns, 8, (n) => connectTo(side, n));
@@ -133,11 +145,11 @@ async function measureRates(bench: Bench, side: Side, load: Helper): Promise<Rat
   const { perSecond, failed } = await load.ask<LoadResult>(flood);
   if (failed) throw new Error(`${failed} posts failed`);
   while (await setting.platform.db.messages.findOne({ outboxAt: { $exists: true } })) await sleep(50);
-  await swarm.ask({ kind: 'expect', events: burst * sessions });
+  await swarm.ask({ kind: 'expect', events: burst * seeded.bots.length });
   const arrived = swarm.next<{ at: number }>();
   const burstAt = now();
   await insertPendingMessages(setting, seeded, burst);
-  const deliveries = (burst * sessions) / (((await arrived).at - burstAt) / 1000);
+  const deliveries = (burst * seeded.bots.length) / (((await arrived).at - burstAt) / 1000);
   await swarm.ask({ kind: 'expect', events: Number.MAX_SAFE_INTEGER });
   const connectAt = performance.now();
   await Promise.all(seeded.people.map(({ token }, n) => timeConnect(setting.stack.gatewayUrl(n), token)));
@@ -145,18 +157,20 @@ async function measureRates(bench: Bench, side: Side, load: Helper): Promise<Rat
 }
 
 async function measureCosts(bench: Bench, side: Side): Promise<CostRound> {
+  const seconds = measureTimes * bench.seconds;
   await sleep(quietMs);
-  return {
-    idle: await measureCpu(bench, side, () => sleep(bench.seconds * 1000)),
-    posting: await measureCpu(bench, side, () => postPaced(side, postsPerSec * bench.seconds)),
-    connecting: await measureCpu(bench, side, () => runPaced(connectsPerSec * bench.seconds, connectsPerSec, (n) => connectTo(side, n))),
-  };
+  const idle = await measureCpu(bench, side, () => sleep(seconds * 1000));
+  await postPaced(side, warmUpSec); // workers begin to stay with the channels
+  const posting = await measureCpu(bench, side, () => postPaced(side, seconds));
+  await connectPaced(side, warmUpSec);
+  return { idle, posting, connecting: await measureCpu(bench, side, () => connectPaced(side, seconds)) };
 }
 
 /** The CPU time of each round for one post, event, delivery or session, in microseconds. */
-function costsOf({ seconds }: Bench, rounds: readonly CostRound[], cost: Cost): number[] {
-  const posts = postsPerSec * seconds;
-  const counted = { post: posts, event: posts, delivery: posts * sessions, session: connectsPerSec * seconds }[cost];
+function costsOf(bench: Bench, { count, seeded }: Side, rounds: readonly CostRound[], cost: Cost): number[] {
+  const seconds = measureTimes * bench.seconds;
+  const posts = count * postsPerSecEach * seconds;
+  const counted = { post: posts, event: posts, delivery: posts * seeded.bots.length, session: count * connectsPerSecEach * seconds }[cost];
   const idle = rounds.map((round) => round.idle);
   return rounds.map(({ posting, connecting }) => cpuOfOne(cost === 'session' ? connecting : posting, counted, idle, costs[cost]) * 1000);
 }
@@ -178,8 +192,8 @@ function throughputRow(name: string, two: readonly number[], one: readonly numbe
 }
 
 /**
- * What two processes of each role cost and reach, compared with one: CPU time for each post, event and session at the same total rate, without what idle
- * processes use; and the throughput.
+ * What two processes of each role cost and reach, compared with one: CPU time for each post, event and session when each process has the same load, without
+ * what idle processes use; and the throughput.
  */
 export async function scalingRows(bench: Bench): Promise<Row[]> {
   const load = await startHelper('load', {});
@@ -197,7 +211,7 @@ export async function scalingRows(bench: Bench): Promise<Row[]> {
     }
     const nameOf = (what: string): string => `scaling: ${what}, two processes compared with one`;
     const costRow = (cost: Cost): Row => {
-      const [one = [], two = []] = measured.map((rounds) => costsOf(bench, rounds, cost));
+      const [one = [], two = []] = sides.map((side, at) => costsOf(bench, side, measured[at] ?? [], cost));
       return multipleRow(nameOf(`CPU of ${costs[cost]} for each ${cost}`), 'µs', two, one, mostCpu);
     };
     const rateRow = (what: string, key: keyof Rates): Row => {
