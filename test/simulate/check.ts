@@ -1,4 +1,5 @@
 import type { Bench } from '../bench/setting.ts';
+import type { Call } from './calls.ts';
 import type { Act } from './clients.ts';
 import { type Costs, type Cpu, type Part, parts, type Role, scaleCpu, sumCpu } from './costs.ts';
 import { openLab, warmCalls } from './lab.ts';
@@ -130,37 +131,28 @@ async function checkSize(bench: Bench, size: Size, costs: Costs): Promise<Compar
       perSec: connectsPerSec,
       watches: watches.map((watched) => watched.map(({ id }) => id)),
     });
+    const allPosts = size.classes.reduce((sum, { postsPerSec }) => sum + postsPerSec, 0);
     /** Calls go to all api processes in the same shares. */
     const acts = stack.apis.flatMap((_api, at): Act[] => {
       const api = stack.apiUrl(at);
-      const calls = (
-        name: string,
-        perSec: number,
-        list: Parameters<typeof presenceCalls>[1] | null,
-        what?: 'typing' | 'read' | 'mark',
-      ): Act => ({
+      const act = (name: string, perSec: number, calls: Call[]): Act => ({
         kind: 'calls',
-        name,
+        name: `${name} ${at}`,
         perSec: perSec / stack.apis.length,
-        calls: what ? callsIn(api, what, first) : name === 'sync' ? syncCalls(api, list ?? []) : presenceCalls(api, list ?? []),
+        calls,
         order: 'random',
       });
-      const posts = size.classes.map(
-        ({ postsPerSec }, n): Act => ({
-          kind: 'calls',
-          name: `post ${n} ${at}`,
-          perSec: postsPerSec / stack.apis.length,
-          calls: callsIn(api, 'post', worlds[n] ?? []),
-          order: 'random',
-        }),
-      );
+      // People type where they post, as the model assumes.
+      const posts = size.classes.flatMap(({ postsPerSec }, n) => [
+        act(`post ${n}`, postsPerSec, callsIn(api, 'post', worlds[n] ?? [])),
+        act(`typing ${n}`, size.typings * (postsPerSec / allPosts), callsIn(api, 'typing', worlds[n] ?? [])),
+      ]);
       return [
         ...posts,
-        calls(`typing ${at}`, size.typings, null, 'typing'),
-        calls(`read ${at}`, size.reads, null, 'read'),
-        calls(`mark ${at}`, size.reads, null, 'mark'),
-        calls('sync', size.restarts, people),
-        calls(`presence ${at}`, size.presences, people),
+        act('read', size.reads, callsIn(api, 'read', first)),
+        act('mark', size.reads, callsIn(api, 'mark', first)),
+        act('sync', size.restarts, syncCalls(api, people)),
+        act('presence', size.presences, presenceCalls(api, people)),
       ];
     });
     const sessions: Act[] = [

@@ -1,8 +1,7 @@
 import type { Course } from './course.ts';
 import { makePeople, makeWorlds, type Person, type ServerPlan, type World } from './world.ts';
 
-/** The sessions of a group, and how many servers each is in, unless it is one. */
-export const groupSessions = 120;
+/** How many servers each session of a group is in, unless it is one. */
 export const serversEach = 10;
 
 /** A group of sessions that are members of the same servers, or each of servers of its own. */
@@ -12,11 +11,11 @@ export interface Group {
   plans: ServerPlan[];
 }
 
-/** Makes the groups, with servers that nobody else is in. */
-export async function makeGroups({ lab }: Course): Promise<{ groups: Group[]; worlds: World[] }> {
+/** Makes the groups of `sessions` people each, with servers that nobody else is in. */
+export async function makeGroups({ lab }: Course, sessions: number): Promise<{ groups: Group[]; worlds: World[] }> {
   const { platform } = lab.setting;
-  const all = await makePeople(platform, 3 * groupSessions);
-  const peopleOf = (at: number): Person[] => all.slice(at * groupSessions, (at + 1) * groupSessions);
+  const all = await makePeople(platform, 3 * sessions);
+  const peopleOf = (at: number): Person[] => all.slice(at * sessions, (at + 1) * sessions);
   const shared = (people: Person[], count: number): ServerPlan[] => Array.from({ length: count }, () => ({ members: people, channels: 1 }));
   const groups: Group[] = [
     { name: 'one', people: peopleOf(0), plans: shared(peopleOf(0), 1) },

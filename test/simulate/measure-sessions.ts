@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientsAsk } from './clients.ts';
 import { addCpu, type Cpu, mapParts, noCpu, roles } from './costs.ts';
 import { type Course, setCost } from './course.ts';
-import { type Group, groupSessions, makeGroups, serversEach } from './groups.ts';
+import { type Group, makeGroups, serversEach } from './groups.ts';
 import type { Sample } from './lab.ts';
 import { callsIn } from './world.ts';
 
 /** How often clients send heartbeats, in milliseconds. The difference is what is measured. */
 const [fastMs, slowMs] = [1_000, 20_000];
-/** How many sessions begin or resume in a second. */
+/** The sessions of a group, and how many of them begin or resume in a second. */
+const groupSessions = 120;
 const perSec = 30;
 const missed = 10;
 /** How long processes rest before their memory or their CPU time without load is measured, in milliseconds. */
@@ -53,7 +54,7 @@ const perSession = (samples: readonly Sample<unknown>[], rest: Cpu): Cpu =>
 /** Costs of sessions that begin, end and resume, by groups that differ in the number of servers and in who shares them. */
 export async function measureSessions(course: Course): Promise<void> {
   const { lab, bench } = course;
-  const { groups, worlds } = await makeGroups(course);
+  const { groups, worlds } = await makeGroups(course, groupSessions);
   const ask = (message: ClientsAsk): Promise<Sample<void>> => lab.sample(() => lab.ask(message));
   const connect = ({ name, people: members }: Group): ClientsAsk => ({
     kind: 'connect',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Course } from './course.ts';
-import { type Group, groupSessions, makeGroups, serversEach } from './groups.ts';
+import { type Group, makeGroups, serversEach } from './groups.ts';
 import { callsIn } from './world.ts';
 
 /** How many keys of one kind are looked at. */
@@ -44,6 +44,8 @@ export async function measureSizes({ bench, lab, people, worlds, costs }: Course
   if (log) costs.memory.redisEntry = (await usage(log)) / Math.max(1, await redis.xlen(log));
 }
 
+/** The sessions of a group: so many that they take more memory than a garbage collection finds by chance. */
+const groupSessions = 480;
 /** How many sessions begin in a second, and how long a node rests before its memory is measured, in milliseconds. */
 const connectsPerSec = 50;
 const restMs = 3_000;
@@ -58,7 +60,7 @@ async function connectGroup({ lab }: Course, { name, people }: Group): Promise<v
  * 60 s.
  */
 export async function prepareMemory(course: Course): Promise<Group[]> {
-  const { groups } = await makeGroups(course);
+  const { groups } = await makeGroups(course, groupSessions);
   for (const group of groups) {
     await connectGroup(course, group);
     await course.lab.ask({ kind: 'end', group: group.name });

@@ -135,13 +135,6 @@ export function countActions(layout: Layout, population: Population): Record<Act
 export const costOf = (rates: Partial<Record<Action, number>>, costs: Costs): Cpu =>
   Object.entries(rates).reduce((sum, [action, count]) => addCpu(sum, costs.actions[action as Action], count), noCpu());
 
-/** CPU time of Redis for the jobs of the queue `relay`, which is on one master, in milliseconds. A post in a busy channel needs no job. */
-function relayJobsMs(rates: Record<Action, number>, costs: Costs): number {
-  const jobMs = Math.max(0, costs.actions.postQuiet.redis - costs.actions.postBusy.redis);
-  const jobs = ['postQuiet', 'typing', 'mark'] as const;
-  return jobs.reduce((sum, action) => sum + rates[action] * Math.min(jobMs, costs.actions[action].redis), 0);
-}
-
 /** The CPU time that a part has in a second, in milliseconds. */
 export const capacityMs = (layout: Layout): Cpu => ({
   api: layout.api * msPerSec,
@@ -151,10 +144,7 @@ export const capacityMs = (layout: Layout): Cpu => ({
   database: layout.databaseShards * layout.databaseCores * msPerSec,
 });
 
-/** The name of the load of that master. `redis` is the load of each master without it. */
-export const relayQueueMaster = 'Redis master of the relay queue';
-
-function loadsOf(layout: Layout, population: Population, costs: Costs, rates: Record<Action, number>, idle: Cpu, cpu: Cpu): PartLoad[] {
+function loadsOf(layout: Layout, population: Population, costs: Costs, idle: Cpu, cpu: Cpu): PartLoad[] {
   const capacity = capacityMs(layout);
   const load = (name: string, processes: number, idleShare: number, share: number): PartLoad => {
     const own = share - idleShare;
@@ -162,9 +152,6 @@ function loadsOf(layout: Layout, population: Population, costs: Costs, rates: Re
   };
   const even = (name: keyof Cpu, processes: number): PartLoad =>
     load(name, processes, idle[name] / capacity[name], cpu[name] / capacity[name]);
-  const jobs = relayJobsMs(rates, costs);
-  const redisIdle = idle.redis / capacity.redis;
-  const redisShare = (cpu.redis - jobs) / capacity.redis;
   const busiestOf = (rate: (one: ServerClass) => number): number => Math.max(0, ...population.servers.map(rate));
   const serverMs = busiestOf(
     (one) => one.postsPerSec * (costs.actions.postBusy.redis + costs.actions.entry.redis * nodesReached(one.online, layout.gateway)),
@@ -174,8 +161,7 @@ function loadsOf(layout: Layout, population: Population, costs: Costs, rates: Re
     even('api', layout.api),
     even('gateway', layout.gateway),
     even('worker', layout.worker),
-    load('redis', layout.redisMasters, redisIdle, redisShare),
-    load(relayQueueMaster, 1, redisIdle, redisShare + jobs / msPerSec),
+    even('redis', layout.redisMasters),
     ...(costs.hasDatabase ? [even('database', layout.databaseShards)] : []),
     load('busiest server on its Redis master', 1, 0, serverMs / msPerSec),
     load('busiest channel on its worker', 1, 0, channelMs / msPerSec),
@@ -209,14 +195,14 @@ function memoryOf(layout: Layout, population: Population, { memory }: Costs): Pr
 
 /**
  * Computes what `layout` needs for `population`: the rate of each action times its cost, plus what processes use without load. Processes of a part share its
- * load evenly, except that all jobs of the queue `relay` are on one Redis master.
+ * load evenly.
  */
 export function simulate(layout: Layout, population: Population, costs: Costs): Prediction {
   const rates = countActions(layout, population);
   const idle = roles.reduce((sum, role) => addCpu(sum, costs.idle[role], layout[role]), noCpu());
   const work = costOf(rates, costs);
   const cpu = mapParts((part) => idle[part] + work[part]);
-  const loads = loadsOf(layout, population, costs, rates, idle, cpu);
+  const loads = loadsOf(layout, population, costs, idle, cpu);
   const { bytes, memory } = costs;
   return {
     rates,

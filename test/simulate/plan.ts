@@ -1,5 +1,5 @@
 import type { Costs } from './costs.ts';
-import { type Layout, type PartLoad, type Population, relayQueueMaster, type ServerClass, simulate } from './model.ts';
+import { type Layout, type PartLoad, type Population, type ServerClass, simulate } from './model.ts';
 
 /** The activity that a sheet assumes. Rates are those of one session in an hour. */
 export interface Assumptions {
@@ -116,16 +116,13 @@ export function planLayout(
   for (let round = 0; round < rounds; round++) {
     const { loads } = simulate(layout, population, costs);
     const shareOf = (name: PartLoad['name']): number => loads.find((one) => one.name === name)?.share ?? 0;
-    const grown = (name: PartLoad['name'], count: number, most: number, wanted = share): number =>
-      Math.max(count, Math.min(most, Math.ceil((count * shareOf(name)) / wanted)));
-    // If the jobs alone are too much for their master, more masters do not help it.
-    const jobsShare = shareOf(relayQueueMaster) - shareOf('redis');
-    const wantedOfRedis = jobsShare < share ? share - jobsShare : share;
+    const grown = (name: PartLoad['name'], count: number, most: number): number =>
+      Math.max(count, Math.min(most, Math.ceil((count * shareOf(name)) / share)));
     const next = {
       api: grown('api', layout.api, maxProcesses),
       gateway: grown('gateway', layout.gateway, maxProcesses),
       worker: grown('worker', layout.worker, maxProcesses),
-      redisMasters: grown('redis', layout.redisMasters, maxMasters, wantedOfRedis),
+      redisMasters: grown('redis', layout.redisMasters, maxMasters),
       databaseShards: grown('database', layout.databaseShards, maxProcesses),
       databaseCores,
     };

@@ -103,15 +103,6 @@ describe('capacity model', () => {
     expect(loads.find(({ name }) => name === 'api')).to.include({ share: 0.02, saturatesAt: 50 });
   });
 
-  it('puts all jobs of the relay on one Redis master, and the rest on all', () => {
-    const costs = costsOf({ postQuiet: { redis: 5 }, postBusy: { redis: 2 } });
-    const { loads, rates } = simulate(layout({ redisMasters: 4 }), population(posting(1)), costs);
-    const each = (rates.postQuiet * 2 + rates.postBusy * 2) / 4 / 1_000;
-    const shareOf = (part: string): number | undefined => loads.find(({ name }) => name === part)?.share;
-    expect(shareOf('redis')).to.be.closeTo(each, 1e-9);
-    expect(shareOf('Redis master of the relay queue')).to.be.closeTo(each + (rates.postQuiet * 3) / 1_000, 1e-9);
-  });
-
   it('leaves the database out if it was not measured', () => {
     const { loads } = simulate(layout(), population(), { ...costsOf(), hasDatabase: false });
     expect(loads.map(({ name }) => name)).to.not.include('database');
