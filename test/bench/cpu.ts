@@ -24,10 +24,18 @@ export const isVacuuming = async ({ processes: { postgres } }: Stores): Promise<
   postgres !== undefined && (await findPostgresProcesses(postgres)).some((one) => one.isVacuuming);
 
 /** The processes that run commands of the database, without those that write and vacuum in the background; none if it was not started here. */
-async function findDatabasePids({ processes: { mongod, gateway, postgres } }: Stores): Promise<number[]> {
+export async function findDatabasePids({ processes: { mongod, gateway, postgres } }: Stores): Promise<number[]> {
   const backends = postgres === undefined ? [] : (await findPostgresProcesses(postgres)).filter(({ servesClient }) => servesClient);
   return [mongod, gateway, ...backends.map(({ pid }) => pid)].filter((pid) => pid !== undefined);
 }
+
+/** The CPU time of each of these processes, in milliseconds. */
+export const readCpuOfEach = async (pids: readonly number[]): Promise<Map<number, number>> =>
+  new Map(await Promise.all(pids.map(async (pid) => [pid, await ownCpuMs(pid)] as const)));
+
+/** The CPU time that processes have used between two readings, in milliseconds. What a process used that has ended since is not counted. */
+export const usedCpuMs = (before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number =>
+  [...after].reduce((sum, [pid, cpuMs]) => sum + cpuMs - (before.get(pid) ?? 0), 0);
 
 /** CPU time that was used, and in which time, in milliseconds. */
 export interface CpuRound {
@@ -43,8 +51,7 @@ export async function startCpuMeter({ apis, gateways, workers }: Stack, stores: 
   const pidsOf = (roles: Stack['apis']): number[] => roles.flatMap((role) => role.pid() ?? []);
   const readTimes = async (): Promise<Record<Consumer, Map<number, number>>> => {
     const pids = { api: pidsOf(apis), gateway: pidsOf(gateways), worker: pidsOf(workers), database: await findDatabasePids(stores) };
-    const timesOf = async (name: Consumer) =>
-      new Map(await Promise.all(pids[name].map(async (pid) => [pid, await ownCpuMs(pid)] as const)));
+    const timesOf = (name: Consumer) => readCpuOfEach(pids[name]);
     const [api, gateway, worker, database] = await Promise.all([
       timesOf('api'),
       timesOf('gateway'),
@@ -59,7 +66,7 @@ export async function startCpuMeter({ apis, gateways, workers }: Stack, stores: 
     await sleep(settleMs);
     const ms = performance.now() - began;
     const after = await readTimes();
-    const used = (name: Consumer): number => [...after[name]].reduce((sum, [pid, cpuMs]) => sum + cpuMs - (before[name].get(pid) ?? 0), 0);
+    const used = (name: Consumer): number => usedCpuMs(before[name], after[name]);
     return { cpu: { api: used('api'), gateway: used('gateway'), worker: used('worker'), database: used('database') }, ms };
   };
 }

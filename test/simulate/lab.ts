@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { findDatabasePids, readCpuOfEach, usedCpuMs } from '../bench/cpu.ts';
 import { collectEnv, measureMemory } from '../bench/memory.ts';
 import { type Bench, openSetting, type Setting, startHelper } from '../bench/setting.ts';
 import { cpuMsOf, isNamed, residentBytes } from '../harness/cpu-time.ts';
 import { type RoleProcess, type Stack, startStack } from '../harness/stack.ts';
 import type { Act, Acted, ClientsAsk } from './clients.ts';
-import { type Cpu, mapParts, type Role } from './costs.ts';
+import { type Cpu, mapParts, type Part, type Role } from './costs.ts';
 import { watchSpeed } from './speed.ts';
 
 /** CPU time that was used while something was done, as a multiple of the CPU time of a fixed computation at that moment (`watchSpeed`). */
@@ -43,10 +44,12 @@ export const warmCalls = 1_000;
 const settleMs = 300;
 const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** The processes of the database, if they run on this machine: those that were started here, or the local `mongod` of `MONGODB_URL`. */
+/**
+ * The processes of the database, if they run on this machine: those that were started here, or the local `mongod` of `MONGODB_URL`. Those that vacuum are left
+ * out: they run minutes after the writes that they follow.
+ */
 async function findDatabase(bench: Bench, { platform, config }: Setting): Promise<number[]> {
-  const { postgres, gateway, mongod } = bench.stores.processes;
-  const started = [postgres, gateway, mongod].filter((pid) => pid !== undefined);
+  const started = await findDatabasePids(bench.stores);
   if (started.length > 0 || !loopback.includes(new URL(config.MONGODB_URL).hostname)) return started;
   const status: unknown = await platform.db.messages.db
     .admin()
@@ -65,25 +68,25 @@ export async function openLab(bench: Bench, counts: Record<Role, number>): Promi
   const setting = await openSetting(bench, counts, { TRUST_PROXY: '1', STORE_TIMEOUT_FACTOR: '10', ...collecting.env });
   const clients = await startHelper('clients', {}, new URL('./', import.meta.url));
   const redis = new Redis(setting.config.REDIS_URL);
-  const database = await findDatabase(bench, setting);
+  const hasDatabase = (await findDatabase(bench, setting)).length > 0;
   const added: Stack[] = [];
   const references: number[] = [];
   const processesOf = (role: Role): RoleProcess[] => [setting.stack, ...added].flatMap((stack) => stack[`${role}s`]);
   const pidsOf = (role: Role): number[] => processesOf(role).flatMap((one) => one.pid() ?? []);
-  const readCpu = async (): Promise<Cpu> => {
-    const [info, api, gateway, worker, databaseMs] = await Promise.all([
+  const readCpu = async () => {
+    const [info, api, gateway, worker, database] = await Promise.all([
       redis.info('cpu'),
       cpuMsOf(pidsOf('api')),
       cpuMsOf(pidsOf('gateway')),
       cpuMsOf(pidsOf('worker')),
-      cpuMsOf(database),
+      findDatabase(bench, setting).then(readCpuOfEach),
     ]);
     const redisSec = ['user', 'sys', 'user_children', 'sys_children'].reduce((sum, name) => sum + infoOf(info, `used_cpu_${name}`), 0);
-    return { api, gateway, worker, redis: redisSec * 1000, database: databaseMs };
+    return { roles: { api, gateway, worker, redis: redisSec * 1000 }, database };
   };
   return {
     setting,
-    hasDatabase: database.length > 0,
+    hasDatabase,
     gatewayUrls: () => processesOf('gateway').map(({ port }) => `ws://127.0.0.1:${port}/gateway?v=1`),
     references,
     async sample(work) {
@@ -95,7 +98,9 @@ export async function openLab(bench: Bench, counts: Record<Role, number>): Promi
       const after = await readCpu();
       const reference = endSpeed();
       references.push(reference);
-      return { cpu: mapParts((part) => (after[part] - before[part]) / reference), seconds: (performance.now() - began) / 1000, result };
+      const used = (part: Part): number =>
+        part === 'database' ? usedCpuMs(before.database, after.database) : after.roles[part] - before.roles[part];
+      return { cpu: mapParts((part) => used(part) / reference), seconds: (performance.now() - began) / 1000, result };
     },
     ask: async (ask) => void (await clients.ask(ask)),
     act: (acts, seconds) => clients.ask<Acted>({ kind: 'act', acts, seconds } satisfies ClientsAsk),
