@@ -58,9 +58,15 @@ const sweeps: readonly Sweep[] = [
   { name: 'local-files', runsIn: 'all', intervalMs: 60_000, run: sweepLocalFiles },
 ];
 
+/** Records a heartbeat, unless this worker cannot reach the database: it could not do its share of the work, so others must take it over. */
+async function recordHeartbeat(platform: WorkerPlatform): Promise<void> {
+  await platform.db.meta.findOne({ _id: 'app-key' }, { projection: { _id: 1 } });
+  await platform.recordHeartbeat();
+}
+
 /**
  * Runs the sweeps, and the heartbeat by which workers divide them (docs/delivery.md#sweeps). `intervalMs` replaces the default interval. A failed sweep is
- * tried again in its next run; at most one failure in 10 s is logged. `close` waits for the current runs, then lets other workers take over.
+ * tried again in its next run; at most one failure in 10 s is logged. `close` lets other workers take over, and waits for the current runs.
  */
 export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { close(): Promise<void> } {
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -78,12 +84,13 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { clo
     };
     return { name, intervalMs: sweep.intervalMs ?? intervalMs, run: runIfOwner };
   });
-  const heartbeat = { name: 'heartbeat', intervalMs: heartbeatIntervalMs, run: platform.recordHeartbeat };
+  const heartbeat = { name: 'heartbeat', intervalMs: heartbeatIntervalMs, run: () => recordHeartbeat(platform) };
   const scheduler = startScheduler([heartbeat, ...tasks], logFailure);
   return {
     close: async () => {
-      await scheduler.close();
-      await platform.endHeartbeat().catch(() => undefined);
+      const closed = scheduler.close();
+      await platform.endHeartbeat().catch(() => undefined); // from now on, sweeps that divide their work find none
+      await closed;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
+import { sweepOutbox } from '../../lib/domain/events/relay.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
@@ -54,6 +55,33 @@ describe('Sweeps: two workers', () => {
     await waitUntil(async () => (await countPending()) === 0, 'all events to be relayed');
     for (const running of sweeps) await running.close();
     for (const { owned, channelIds } of workers) expect(channelIds).to.have.members(owned);
+  });
+
+  it('a worker that ends leaves the channels that it has not begun with to others', async () => {
+    await postOverdue();
+    let closed: Promise<void> | undefined;
+    const append: WorkerPlatform['append'] = (...args) => {
+      closed ??= sweeps.close();
+      return api.worker.append(...args);
+    };
+    const sweeps = startSweeps({ ...api.worker, append }, 50);
+    await waitUntil(() => closed !== undefined, 'the first append');
+    await closed;
+    expect(await countPending()).to.be.greaterThan(0);
+    await sweepOutbox(other, 'channel');
+    expect(await countPending()).to.equal(0);
+  });
+
+  it('a worker that cannot reach the database loses its keys', async () => {
+    await meet();
+    const findOne = (): Promise<never> => Promise.reject(new Error('the database cannot be reached'));
+    const db = { ...api.worker.db, meta: { findOne } } as unknown as WorkerPlatform['db'];
+    const sweeps = startSweeps({ ...api.worker, db, log: createLog('test', 'silent') }, 50);
+    await waitUntil(async () => {
+      await other.recordHeartbeat();
+      return ownedBy(other).length === keys.length;
+    }, 'the other worker owns all keys');
+    await sweeps.close();
   });
 
   it('when a worker dies, the other one relays the events of its channels', async () => {

@@ -53,7 +53,10 @@ export async function relayBatch(
   during?: EpochsByPartition,
 ): Promise<AppendedBatch | null> {
   const { events, broadcast } = pending;
-  if (performance.now() - startMs > batchLifeMs) return null;
+  if (performance.now() - startMs > batchLifeMs) {
+    platform.log.warn({ events: events.length }, 'reading a batch of events took too long; it will be read again');
+    return null;
+  }
   const appended = await appendInOrder(platform, events, during);
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a

@@ -69,17 +69,19 @@ const countUnacknowledged = ({ unacknowledged }: WorkerPlatform): number => {
 
 /**
  * Relays the pending events of several keys, at most `concurrency` keys and `eventsMax` events of each, and resolves when they are acknowledged. Their
- * acknowledgements are awaited together, because they are written together. Returns the error of each key that failed; the others are relayed.
+ * acknowledgements are awaited together, because they are written together. A key for which `isWanted` is false when its turn comes is left out. Returns the error
+ * of each key that failed; the others are relayed.
  */
 export async function relayKeys(
   platform: WorkerPlatform,
   outbox: OutboxName,
   keys: readonly string[],
-  { concurrency, eventsMax }: { concurrency: number; eventsMax?: number },
+  { concurrency, eventsMax, isWanted = () => true }: { concurrency: number; eventsMax?: number; isWanted?: (key: string) => boolean },
 ): Promise<Map<string, unknown>> {
   const failures = new Map<string, unknown>();
   const unacknowledged = new Set<Promise<void>>();
   await forEachLimit(keys, concurrency, async (key) => {
+    if (!isWanted(key)) return;
     const fail = (error: unknown): void => void failures.set(key, error);
     const waitForAcknowledgement = await startRelay(platform, outbox, key, eventsMax === undefined ? {} : { eventsMax }).catch(fail);
     if (!waitForAcknowledgement) return;
@@ -95,6 +97,8 @@ export async function relayKeys(
 
 /** How old pending events are when the sweep relays them, in milliseconds: their job was lost or is late. */
 const sweepAfterMs = 2_000;
+/** How many documents with one `outboxAt` a page leaves out at most, because they were on the pages before. */
+const leftOutMax = 10_000;
 /** How many documents one query of the sweep reads, and how many events of a key it relays at a time, before it turns to other keys. */
 const sweepDocumentsMax = 1_000;
 const sweepEventsMax = 1_000;
@@ -114,15 +118,16 @@ export async function* findOverdueKeys(platform: WorkerPlatform, outbox: OutboxN
         .limit(sweepDocumentsMax)
         .batchSize(sweepDocumentsMax)
         .toArray();
-    // A page begins with the last time of the page before, without the documents that were on it. Of more documents with one time, the next run finds the rest.
+    // A page begins with the last time of the page before, without the documents that were on it or on earlier pages.
     for (let [from, foundIds, isLastPage]: [Date | null, string[], boolean] = [null, [], false]; !isLastPage; ) {
       const found = await findPage(from, foundIds);
       const overdue = found.flatMap(({ outboxAt, ...document }) => (outboxAt && outboxAt < before ? { ...document, outboxAt } : []));
       if (overdue.length > 0) yield [...new Set(overdue.map((document) => document[keyField] as string))];
       isLastPage = overdue.length < sweepDocumentsMax;
       const [firstMs, lastMs] = [overdue.at(0), overdue.at(-1)].map((one) => one?.outboxAt.getTime() ?? 0) as [number, number];
-      from = new Date(firstMs === lastMs ? lastMs + 1 : lastMs);
-      foundIds = overdue.flatMap(({ _id, outboxAt }) => (outboxAt.getTime() === lastMs ? _id : []));
+      const sameTimeIds = overdue.flatMap(({ _id, outboxAt }) => (outboxAt.getTime() === lastMs ? _id : []));
+      foundIds = firstMs === lastMs ? [...foundIds, ...sameTimeIds] : sameTimeIds;
+      from = new Date(foundIds.length > leftOutMax ? lastMs + 1 : lastMs); // of more documents with one time, the next run finds the rest
     }
   }
 }
@@ -132,7 +137,8 @@ export async function* findOverdueKeys(platform: WorkerPlatform, outbox: OutboxN
  * run, and delays no other. Throws the first error at the end.
  */
 export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName): Promise<void> {
-  const options = { concurrency: sources[outbox].sweepConcurrency, eventsMax: sweepEventsMax };
+  // A share can move to another worker during a long run, and a worker that ends has none.
+  const options = { concurrency: sources[outbox].sweepConcurrency, eventsMax: sweepEventsMax, isWanted: platform.isOwner };
   const failedKeys = new Set<string>();
   let firstError: unknown;
   for await (const found of findOverdueKeys(platform, outbox)) {
@@ -141,7 +147,7 @@ export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName):
       firstError ??= error;
       failedKeys.add(key);
     }
-    if (!platform.isRedisUp()) break; // nothing can be relayed
+    if (!platform.isRedisUp() || platform.hasEnded()) break; // nothing can be relayed, or others do it
   }
   if (failedKeys.size > 0) throw firstError;
 }

@@ -1,4 +1,5 @@
 import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { calculateObjectSize } from '../../store/mongo/ejson.ts';
 import { pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
@@ -13,8 +14,12 @@ import { createViewChanges } from '../members/visibility.ts';
 import { type RenderedEvents, renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
 import { toChannel } from './server-view.ts';
 
-/** How many channels, and how many members, one batch takes. */
+/** How many channels, and how many members, one batch takes, and how many of their events: about so many, because a document is taken whole. */
 const batchDocuments = 100;
+const batchEvents = 1_000;
+const batchBytes = 4 * 2 ** 20;
+/** How many documents are fetched at once. Each can have 1 MiB of events. */
+const fetchedAtOnce = 10;
 
 /** The pending events of `channels`, each with the channel's current state. */
 const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
@@ -24,14 +29,34 @@ const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
     return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name, data, { channelId }));
   });
 
-/** Documents of the server with events pending since `from`, or with any if it is null, oldest first. */
-const findPending = <T extends ChannelDoc | MemberDoc>(collection: Collection<T>, serverId: string, from: Date | null): Promise<T[]> =>
-  collection
+interface Found<T> {
+  documents: T[];
+  areAll: boolean;
+}
+
+/** Documents of the server with events pending since `from`, or with any if it is null, oldest first: as many as one batch takes, and whether these are all. */
+async function findPending<T extends ChannelDoc | MemberDoc>(
+  collection: Collection<T>,
+  serverId: string,
+  from: Date | null,
+): Promise<Found<T>> {
+  const cursor = collection
     .find({ serverId, ...pendingFrom(from) } as Filter<T>)
     .sort({ outboxAt: 1 })
     .limit(batchDocuments)
-    .hint(pendingIndex)
-    .toArray() as Promise<T[]>;
+    .batchSize(fetchedAtOnce)
+    .hint(pendingIndex);
+  const documents: T[] = [];
+  let [events, bytes] = [0, 0];
+  for await (const document of cursor) {
+    const { outbox = [] } = document;
+    documents.push(document as T);
+    events += outbox.length;
+    bytes += calculateObjectSize({ outbox });
+    if (events >= batchEvents || bytes >= batchBytes) return { documents, areAll: false };
+  }
+  return { documents, areAll: documents.length < batchDocuments };
+}
 
 /**
  * Removes relayed events from the outboxes of the server, its members and its channels. If members joined or left, it first marks their number for a recount:
@@ -70,7 +95,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     if (!access) return;
     const { server } = access;
     const ownEvents = await renderServerEvents(platform, server);
-    const members: MemberDoc[] = await findPending(db.members, serverId, membersFrom);
+    const { documents: members, areAll: areAllMembers }: Found<MemberDoc> = await findPending(db.members, serverId, membersFrom);
     const departures = findDepartures(server, ownEvents);
     await deleteMemberships(platform, departures);
     await changeServerCounts(
@@ -80,7 +105,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     );
     await confirmMemberships(platform, serverId, members);
     const memberEvents = await renderMemberEvents(platform, server, members);
-    const channels: ChannelDoc[] = await findPending(db.channels, serverId, channelsFrom);
+    const { documents: channels, areAll: areAllChannels }: Found<ChannelDoc> = await findPending(db.channels, serverId, channelsFrom);
     const viewChanges = await createViewChanges(access, { server, members, channels });
     const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
@@ -88,7 +113,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
       acknowledge: (appended) =>
         platform.acknowledge(appended, null, () => acknowledge(platform, server, ownEvents.completedIds, members, channels)),
     };
-    if (members.length < batchDocuments && channels.length < batchDocuments) return;
+    if (areAllMembers && areAllChannels) return;
     membersFrom = members.at(-1)?.outboxAt ?? membersFrom;
     channelsFrom = channels.at(-1)?.outboxAt ?? channelsFrom;
   }

@@ -13,8 +13,10 @@ const shareCount = 256;
 export interface WorkerShares {
   /** Records a heartbeat of this worker, and learns which workers are live. Rejects while Redis is unavailable. */
   readonly recordHeartbeat: () => Promise<void>;
-  /** Ends this worker's lease, so that the others take over its work at once. Rejects while Redis is unavailable. */
+  /** Ends this worker's lease, so that the others take over its work at once: it owns no key any more. Rejects while Redis is unavailable. */
   readonly endHeartbeat: () => Promise<void>;
+  /** Whether `endHeartbeat` was called after the last heartbeat. */
+  readonly hasEnded: () => boolean;
   /**
    * Whether the work of this key belongs to this worker. Live workers give one answer: a key belongs to exactly one of them, except for some seconds after a
    * worker started or died. A worker without a heartbeat in the last 3 s owns every key, so that work that does not need Redis goes on without it.
@@ -57,8 +59,10 @@ export function createWorkerShares(redis: RedisClient, keys: Keys): WorkerShares
   let shares: ReadonlySet<number> = new Set();
   let liveWorkers = '';
   let leasedUntilMs = Number.NEGATIVE_INFINITY;
+  let hasEnded = false;
   return {
     async recordHeartbeat() {
+      hasEnded = false;
       const startMs = performance.now();
       const workerIds = (await heartbeatScript([leasesKey, heartbeatKey(keys)], [workerId])).toSorted();
       if (workerIds.join() !== liveWorkers) shares = computeShares(workerId, workerIds);
@@ -66,8 +70,10 @@ export function createWorkerShares(redis: RedisClient, keys: Keys): WorkerShares
       leasedUntilMs = startMs + leaseMs;
     },
     endHeartbeat: async () => {
+      hasEnded = true;
       await redis.zrem(leasesKey, workerId);
     },
-    isOwner: (key) => performance.now() > leasedUntilMs || shares.has(computeHash(key) % shareCount),
+    hasEnded: () => hasEnded,
+    isOwner: (key) => !hasEnded && (performance.now() > leasedUntilMs || shares.has(computeHash(key) % shareCount)),
   };
 }
