@@ -3,7 +3,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { sweepLocalFiles } from '../../lib/domain/files/files.ts';
-import { migrate } from '../../lib/store/mongo/migrations.ts';
+import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startApi } from './listen.ts';
@@ -16,8 +16,7 @@ const log = createLog('api', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const platform = await openApiPlatform(config, log);
-  await platform.db.createIndexes();
-  await migrate(platform.db, log);
+  await requireSchema(platform);
   const metrics = createMetrics('api');
   const api = await startApi(platform, metrics);
   // With S3, local files are on the disk of this machine, and there may be no worker here to remove them.

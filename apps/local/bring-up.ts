@@ -5,6 +5,7 @@ import { appKey, claimFolder, dataFolder, writeRunningEnv } from './data-folder.
 import { startDemoBot } from './demo-bot.ts';
 import type { Started } from './lifecycle.ts';
 import { loginLink } from './login-link.ts';
+import { migrateDatabase } from './migrate.ts';
 import { checkPorts } from './ports.ts';
 import { type Role, startRoles } from './roles.ts';
 import { seed } from './seed.ts';
@@ -25,7 +26,7 @@ function checkedConfig(key: string): ReturnType<typeof readConfig> {
 /** Adds the database name `parlance` to a MongoDB address without a path. */
 const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
 
-/** Starts the stores, every role and the demo, and prints how to use them. Calls `onStarted` for each one as soon as it runs. Resolves with the roles. */
+/** Starts the stores, migrates the database, starts every role and the demo, and prints how to use them. Calls `onStarted` for each one as soon as it runs. Resolves with the roles. */
 export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]> {
   const beganMs = Date.now();
   const folder = dataFolder();
@@ -54,6 +55,7 @@ export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]
   const { REDIS_PREFIX, LOG_PARTITIONS } = config;
   const instance = { REDIS_PREFIX, LOG_PARTITIONS: String(LOG_PARTITIONS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
   onStarted({ name: 'running.json', stop: writeRunningEnv(folder, { MONGODB_URL, REDIS_URL, ...instance }) });
+  await migrateDatabase(env, steps.report);
   const roles = await startRoles(env, folder, onStarted);
 
   const local = `http://localhost:${config.PORT}`;

@@ -8,7 +8,11 @@ export type OperatorCommand =
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
   | { command: 'early-access'; userId: string; undo?: boolean }
-  | { command: 'rotate-key' };
+  | { command: 'rotate-key' }
+  | { command: 'migrate' };
+
+/** A command that uses the whole platform. `migrate` makes the database fit for it. */
+export type PlatformCommand = Exclude<OperatorCommand, { command: 'migrate' }>;
 
 /** A parsed command line. `usage` means that it is not valid. */
 export type ParsedLine = { kind: 'command'; command: OperatorCommand } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
@@ -20,7 +24,7 @@ Exit codes:
   ${exitCodes.usage}  the command line is not valid
   ${exitCodes.unavailable}  the database or Redis is unavailable; commands can be repeated safely
   ${exitCodes.internal}  an internal error
-  ${exitCodes.configuration}  a setting is missing or invalid, or APP_KEY does not match the database; use the settings of the other processes`;
+  ${exitCodes.configuration}  a setting is missing or invalid, or APP_KEY or this version does not match the database`;
 
 function parseTypes(text: string): ServerType[] {
   if (text === 'none') return [];
@@ -33,7 +37,7 @@ function parseTypes(text: string): ServerType[] {
 
 function createProgram(take: (command: OperatorCommand) => void): Command {
   const program = new Command('operator')
-    .description('Grants server types, tags and badges, and re-encrypts secrets. Changes take effect at once.')
+    .description('Grants server types, tags and badges, re-encrypts secrets and migrates the database. Changes take effect at once.')
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
     .configureHelp({ helpWidth: 160 }) // one line each
     .addHelpText('after', exitCodeHelp)
@@ -62,6 +66,10 @@ function createProgram(take: (command: OperatorCommand) => void): Command {
     .command('rotate-key')
     .description('re-encrypt with APP_KEY every secret that is encrypted with a key of APP_KEYS_OLD')
     .action(() => take({ command: 'rotate-key' }));
+  program
+    .command('migrate')
+    .description('create missing indexes and run pending migrations; run it before the processes of a new version start')
+    .action(() => take({ command: 'migrate' }));
   return program;
 }
 

@@ -1,7 +1,7 @@
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import type { Platform } from '../../lib/store/platform.ts';
-import type { OperatorCommand } from './commands.ts';
+import type { PlatformCommand } from './commands.ts';
 import { exitCodes, type Result } from './result.ts';
 
 type GrantedValue = readonly string[] | string | boolean | null;
@@ -14,7 +14,7 @@ const toText = (value: GrantedValue): string => {
   return (typeof value === 'string' ? value : value?.join(', ')) || 'none';
 };
 
-type GrantCommand = Exclude<OperatorCommand, { command: 'rotate-key' }>;
+type GrantCommand = Exclude<PlatformCommand, { command: 'rotate-key' }>;
 
 /** Executes a granting command. Returns the name of what is granted, and the result. */
 async function grant(
@@ -55,7 +55,7 @@ async function rotate(platform: Platform, report: (line: string) => void): Promi
 /** Executes one command and returns what changed. A long one reports its progress line by line. Rejects with a `Refusal` if a rule forbids the change. */
 export async function executeCommand(
   platform: Platform,
-  command: OperatorCommand,
+  command: PlatformCommand,
   report: (line: string) => void = () => undefined,
 ): Promise<Result> {
   if (command.command === 'rotate-key') return rotate(platform, report);

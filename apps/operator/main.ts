@@ -28,9 +28,16 @@ switch (parsed.kind) {
     const { command } = parsed;
     const config = readConfigOrExit((message) => exitWith(failure(exitCodes.configuration, 'configuration', message)));
     // Loaded only here, because these modules take a second to load, and help and usage errors do not need the stores.
-    const [{ runWithPlatform }, { executeCommand }] = await Promise.all([import('./run.ts'), import('./execute.ts')]);
+    const [{ runWithDatabase, runWithPlatform }, { executeCommand }, { executeMigrate }] = await Promise.all([
+      import('./run.ts'),
+      import('./execute.ts'),
+      import('./migrate.ts'),
+    ]);
     const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
-    const work = (platform: Platform): Promise<Result> => executeCommand(platform, command, report);
-    exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' }));
+    if (command.command === 'migrate') exitWith(await runWithDatabase(config, (db) => executeMigrate(db, config, report)));
+    else {
+      const work = (platform: Platform): Promise<Result> => executeCommand(platform, command, report);
+      exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' }));
+    }
   }
 }

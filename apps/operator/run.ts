@@ -2,7 +2,9 @@ import type { Config } from '../../config/index.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
-import { isDatabaseError, isUnavailable } from '../../lib/store/mongo/database.ts';
+import { openCheckedDatabase } from '../../lib/store/mongo/app-key.ts';
+import { type Database, isDatabaseError, isUnavailable } from '../../lib/store/mongo/database.ts';
+import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { exitCodes, failure, type Result } from './result.ts';
 
@@ -15,36 +17,36 @@ const unavailable = (what: string, why: string): Result =>
   failure(exitCodes.unavailable, 'unavailable', `${what} cannot be reached: ${why.replace(/\.$/, '')}. Try again when it is available.`);
 
 function toResult(error: Error): Result {
+  if (error instanceof ConfigurationError) return failure(exitCodes.configuration, 'configuration', error.message);
   if (error instanceof Refusal) return failure(exitCodes.refused, error.code, error.message);
   if (isUnavailable(error)) return unavailable(database, error.message);
   return failure(exitCodes.internal, 'internal', `Internal error: ${error.name}: ${error.message}`);
 }
 
-async function openAndRun(config: Config, work: (platform: Platform) => Promise<Result>): Promise<Result> {
-  let platform: Platform;
+// The log is silent, because its lines would mix with the output of the command.
+const log = createLog('operator', 'silent');
+
+async function openAndRun<T extends { close(): Promise<void> }>(
+  open: () => Promise<T>,
+  work: (opened: T) => Promise<Result>,
+): Promise<Result> {
+  let opened: T;
   try {
-    // The log is silent, because its lines would mix with the output of the command.
-    platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
+    opened = await open();
   } catch (error) {
-    const { message } = error as Error;
-    if (error instanceof ConfigurationError) return failure(exitCodes.configuration, 'configuration', message);
-    return unavailable(isDatabaseError(error) ? database : redis, message);
+    if (error instanceof ConfigurationError) return toResult(error);
+    return unavailable(isDatabaseError(error) ? database : redis, (error as Error).message);
   }
   try {
-    const result = await work(platform).catch(toResult);
-    if (!result.json.ok) return result;
-    return await platform.pingRedis().then(
-      () => result,
-      (error: Error) => unavailable(`The change is stored, but ${redis}, which announces it to all nodes,`, error.message),
-    );
+    return await work(opened).catch(toResult);
   } finally {
-    await platform.close();
+    await opened.close();
   }
 }
 
 /**
- * Opens the stores, runs `work` and closes them. Fails as unavailable after 4 s; with `isLong` only opening the stores has that limit. Never rejects: every
- * error becomes a `Result`.
+ * Opens the stores, runs `work` and closes them. Fails as unavailable after 4 s; with `isLong` only opening the stores has that limit. Also fails if Redis,
+ * which announces changes, does not answer afterwards. Never rejects: every error becomes a `Result`.
  */
 export async function runWithPlatform(
   config: Config,
@@ -55,9 +57,25 @@ export async function runWithPlatform(
   const timeout = new Promise<Result>((done) => {
     timer = setTimeout(() => done(unavailable(`${database} or ${redis}`, `no response within ${timeoutMs / 1000} s`)), timeoutMs);
   });
-  const result = openAndRun(config, (platform) => {
-    if (isLong) clearTimeout(timer);
-    return work(platform);
-  });
+  const result = openAndRun(
+    async () => {
+      const platform = await openOperatorPlatform(config, log);
+      await requireSchema(platform);
+      return platform;
+    },
+    async (platform) => {
+      if (isLong) clearTimeout(timer);
+      const changed = await work(platform);
+      if (!changed.json.ok) return changed;
+      return platform.pingRedis().then(
+        () => changed,
+        (error: Error) => unavailable(`The change is stored, but ${redis}, which announces it to all nodes,`, error.message),
+      );
+    },
+  );
   return Promise.race([result, timeout]);
 }
+
+/** Opens the database alone, whose operations may then take any time, runs `work` and closes it. Never rejects: every error becomes a `Result`. */
+export const runWithDatabase = (config: Config, work: (db: Database) => Promise<Result>): Promise<Result> =>
+  openAndRun(() => openCheckedDatabase(config, log, { isPatient: true }), work);

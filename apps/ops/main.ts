@@ -2,6 +2,7 @@ import { readConfigOrExit } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
+import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { watchRedis } from '../../lib/store/redis/redis-info.ts';
@@ -12,6 +13,7 @@ const log = createLog('ops', config.LOG_LEVEL);
 
 await runRole(log, async () => {
   const platform = await openOpsPlatform(config, log);
+  await requireSchema(platform);
   const watch = await watchRedis(platform);
   const feed = startMetricsFeed(platform, 'ops', createMetrics('ops').registry);
   const ops = await startOps(platform);

@@ -28,7 +28,9 @@ export type Failpoint =
   | 'after-image-stored'
   | 'after-original-delete'
   | 'after-delivery-claim'
-  | 'after-delivery-message';
+  | 'after-delivery-message'
+  | 'after-migration-batch'
+  | 'after-migration-position';
 
 /** Kills this process with SIGKILL if FAILPOINTS (comma-separated) contains `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

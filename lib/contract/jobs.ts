@@ -24,7 +24,7 @@ export interface JobDefinition<D = never> {
 const defineJob = <S extends TSchema>(definition: JobDefinition<Static<S>> & { data: S }): JobDefinition<Static<S>> & { data: S } =>
   definition;
 
-/** Every kind of job. The name is also the log field `job`. `handlers` in workers/handlers.ts has the handler of each. */
+/** Every kind of job, with its handler in workers/handlers.ts. The name is the log field `job`, and tells the format (docs/operations/upgrade.md#formats). */
 export const jobs = {
   'relay-channel': defineJob({
     queue: 'relay',

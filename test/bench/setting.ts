@@ -57,7 +57,6 @@ export async function openSetting(
   const stack = await startStack(counts, env);
   const config = readConfig(env);
   const platform = await openApiPlatform(config, createLog('bench', 'silent'));
-  await platform.db.createIndexes();
   return {
     env,
     config,

@@ -3,11 +3,11 @@ import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { withSharedFields } from '../../lib/store/mongo/database.ts';
 import { insertNew } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
-import { migrate } from '../../lib/store/mongo/migrations.ts';
 import { join, leave, makeBot, makeMember, makePeople, makePerson, makeServer, storeBan } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
 import { fillMemberships } from '../harness/memberships.ts';
+import { repeatMigrations } from '../harness/migrations.ts';
 import { startNode } from '../harness/parlance.ts';
 import { type Caller, inParallel, refused, send } from '../harness/requests.ts';
 import { insertMembers, makeServers, memberOf } from '../harness/seed.ts';
@@ -192,10 +192,7 @@ describe('memberships', () => {
   });
 
   describe('migration of members of an earlier version', () => {
-    const runMigrations = async (): Promise<void> => {
-      await fixture.worker.db.migrations.deleteMany({});
-      await migrate(fixture.worker.db, fixture.worker.log);
-    };
+    const runMigrations = (): Promise<void> => repeatMigrations(fixture.worker);
 
     it('people and bots keep their servers and slots, also when it runs again', async () => {
       const { members, memberships } = fixture.worker.db;

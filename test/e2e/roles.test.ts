@@ -8,6 +8,7 @@ import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import { connectBot } from '../harness/bot-client.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { seedServer } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { connectTo } from '../harness/tcp-proxy.ts';
@@ -22,8 +23,9 @@ describe('role processes', () => {
   let config: Config;
   let env: Record<string, string>;
 
-  before(() => {
+  before(async () => {
     config = testConfig();
+    await prepareDatabase(config);
     env = {
       MONGODB_URL: config.MONGODB_URL,
       REDIS_URL: config.REDIS_URL,

@@ -28,7 +28,9 @@ describe('gateway: the log', () => {
     ...more,
   });
   const entriesOf = async (place: string): Promise<Entry[]> =>
-    (await redis.xrangeBuffer(`${keys.partitionPrefix(0)}log:${place}`, '-', '+')).map(([, fields]) => readEntry(fields[1] as Buffer));
+    (await redis.xrangeBuffer(`${keys.partitionPrefix(0)}log:${place}`, '-', '+')).map(
+      ([, fields]) => readEntry(fields[1] as Buffer) as Entry,
+    );
 
   it('appends an event to a place once, also when called repeatedly and in parallel', async () => {
     const one = event();

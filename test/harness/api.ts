@@ -4,6 +4,7 @@ import { startApi } from '../../apps/api/listen.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import type { Collection } from '../../lib/store/mongo/database.ts';
+import { migrate } from '../../lib/store/mongo/migrate.ts';
 import { type ApiPlatform, openApiPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { monitoredUrl, onDatabaseCommand } from './commands.ts';
 import { ignoreManagingWrites } from './intercept.ts';
@@ -34,9 +35,10 @@ export interface TestApi {
 export const collectionsOf = (db: ApiPlatform['db']): Collection<{ _id: string }>[] =>
   Object.values(db).filter((one): one is Collection<{ _id: string }> => one instanceof mongo.Collection);
 
-/** Deletes all documents of a database, except the settings of its log. */
+/** Deletes all documents of a database, except the settings of its log and the ledger of its migrations. */
 async function empty(db: ApiPlatform['db']): Promise<void> {
-  const emptied = collectionsOf(db).filter(({ collectionName }) => collectionName !== db.log.collectionName);
+  const kept = [db.log, db.migrations].map(({ collectionName }) => collectionName);
+  const emptied = collectionsOf(db).filter(({ collectionName }) => !kept.includes(collectionName));
   await Promise.all(emptied.map((one) => one.deleteMany({})));
 }
 
@@ -56,7 +58,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
   const config = testConfig({ ...overrides, ...(MONGODB_URL && { MONGODB_URL }) });
   const platform = await openApiPlatform(config, createLog('api', config.LOG_LEVEL));
   if (MONGODB_URL && !overrides.MONGODB_URL) await empty(platform.db);
-  else await platform.db.createIndexes();
+  else await migrate(platform.db, config, () => undefined);
   const api = await startApi(platform, createMetrics('api'));
   const url = `http://127.0.0.1:${api.port}`;
   let closed = false;

@@ -25,7 +25,7 @@ export async function entriesOf({ REDIS_URL, REDIS_PREFIX, LOG_PARTITIONS }: Con
   const redis = new Redis(REDIS_URL);
   try {
     const rows = await redis.xrangeBuffer(`${keys.partitionPrefix(keys.partitionOf(place))}log:${place}`, '-', '+');
-    return rows.map(([, fields]) => toLogged(readEntry(fields[1] as Buffer)));
+    return rows.map(([, fields]) => toLogged(readEntry(fields[1] as Buffer) as Entry));
   } finally {
     redis.disconnect();
   }

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../apps/local/probe.ts';
+import { readConfig } from '../../config/index.ts';
+import { prepareDatabase } from './migrations.ts';
 import { spareDatabases } from './spare-databases.ts';
 
 /** The roles that run as processes. */
@@ -114,8 +116,8 @@ export async function startStack(counts: { api: number; gateway: number; worker:
     many('worker', counts.worker),
   ]);
   const all = [...apis, ...gateways, ...workers];
-  await apis[0]?.start(); // creates the indexes once
-  await Promise.all(all.slice(apis.length ? 1 : 0).map((role) => role.start()));
+  await prepareDatabase(readConfig(env));
+  await Promise.all(all.map((role) => role.start()));
   return {
     apis,
     gateways,

@@ -22,7 +22,7 @@ interface Service {
   networks?: string[] | Record<string, { ipv4_address: string }>;
   restart?: string;
   healthcheck?: { test: string[]; interval: string; timeout: string; retries: number };
-  depends_on?: Record<string, object>;
+  depends_on?: Record<string, { condition: string }>;
 }
 interface Compose {
   services: Record<string, Service>;
@@ -67,9 +67,24 @@ function roleErrors(name: string, replicas: number, service: Service): string[] 
   for (const variable of Object.keys(variables)) if (!(variable in settings)) errors.push(`${name}: ${variable} is not a setting`);
   for (const [variable, one] of Object.entries(settings))
     if (one.defaultText === undefined && !variables[variable]) errors.push(`${name}: ${variable} is missing`);
+  if (service.depends_on?.migrate?.condition !== 'service_completed_successfully') errors.push(`${name}: does not wait for migrate`);
   for (const secret of ['APP_KEY', 'OPS_PASSWORD'])
     if (variables[secret] !== undefined && !variables[secret].startsWith(`\${${secret}:?`)) errors.push(`${name}: ${secret} has a default`);
   return errors;
+}
+
+/** Errors of the one-off task that prepares the database, with the image and settings of the roles. */
+function migrateErrors(service: Service | undefined, api: Service | undefined): string[] {
+  if (!service) return ['migrate: missing'];
+  const runs = service.command?.join(' ');
+  return [
+    ...(runs === 'node dist/apps/operator/main.js migrate' ? [] : [`migrate: runs ${runs}`]),
+    ...(service.image === api?.image ? [] : ['migrate: another image than the roles']),
+    ...(Object.keys(service.depends_on ?? {}).join() === 'mongo' ? [] : ['migrate: does not wait for mongo alone']),
+    ...(['MONGODB_URL', 'APP_KEY'].every((name) => service.environment?.[name] === api?.environment?.[name])
+      ? []
+      : ['migrate: another database than the roles']),
+  ];
 }
 
 /** Unneeded privileges of a container. The proxy runs as root, for its volumes, and its only capability is to listen below port 1024. */
@@ -91,7 +106,7 @@ function errorsOf(compose: Compose): string[] {
   for (const [name, service] of Object.entries(compose.services)) {
     if (!isPinned(service.image)) errors.push(`${name}: image ${service.image} is not pinned`);
     errors.push(...hardeningErrors(name, service));
-    if (service.restart === 'no') continue; // a one-off task
+    if (service.restart === 'no') continue; // a one-off task, such as migrate
     const health = service.healthcheck;
     if (!health?.test.length || !health.interval || !health.timeout || !health.retries) errors.push(`${name}: no health check`);
     if (service.restart !== 'unless-stopped') errors.push(`${name}: does not restart`);
@@ -106,6 +121,7 @@ function errorsOf(compose: Compose): string[] {
     const service = compose.services[name];
     errors.push(...(service ? roleErrors(name, replicas, service) : [`${name}: missing`]));
   }
+  errors.push(...migrateErrors(compose.services.migrate, compose.services.api));
   for (const name of rolesWithFiles) {
     const { volumes, environment } = compose.services[name] ?? {};
     if (!volumes?.includes(`files:${filesFolder}`) || environment?.FILES_DIR !== filesFolder) errors.push(`${name}: files are not shared`);
@@ -212,6 +228,9 @@ describe('docker-compose.yml', () => {
     ['a missing no-new-privileges', (all) => delete all.worker?.security_opt, /worker: can gain privileges/],
     ['the user root', (all) => Object.assign(all.mongo ?? {}, { user: 'root' }), /mongo: runs as root/],
     ['a missing user', (all) => delete all.redis?.user, /redis: runs as root/],
+    ['a missing migration', (all) => delete all.migrate, /migrate: missing/],
+    ['a role that does not wait for it', (all) => delete all.ops?.depends_on?.migrate, /ops: does not wait for migrate/],
+    ['another migration', (all) => Object.assign(all.migrate ?? {}, { command: ['node', 'x.js'] }), /migrate: runs node x.js/],
     ['a missing noeviction policy', (all) => Object.assign(all.redis ?? {}, { command: ['redis-server'] }), /may evict/],
   ];
   for (const [what, change, error] of cases)

@@ -10,4 +10,4 @@ const filesIn = (folder: string, pattern: RegExp): string[] =>
 export const sources = ['lib', 'apps', 'workers', 'config', 'test'].flatMap((folder) => filesIn(folder, /\.(tsx?|mjs|css)$/));
 
 /** The paths of all pages of documentation. */
-export const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', /\.md$/), 'apps/local/documentdb/README.md'];
+export const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', /\.md$/), 'apps/local/documentdb/README.md'];

@@ -8,6 +8,7 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { queues as queueTable } from '../../lib/contract/jobs.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 
 /** Sends a request and returns the whole response. `auth` is `user:password`. */
@@ -54,7 +55,7 @@ describe('operators’ pages', () => {
 
   before(async () => {
     worker = await openWorkerPlatform(config, createLog('worker', 'silent'));
-    await worker.db.createIndexes();
+    await prepareDatabase(config);
     platform = await openOpsPlatform(config, createLog('ops', 'silent'));
     ops = await startOps(platform);
   });

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { mongo } from 'mongoose';
 import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
 import { socketFolder } from '../../apps/local/folders.ts';
-import { createLog } from '../../lib/base/log.ts';
-import { openDatabase, schemas } from '../../lib/store/mongo/database.ts';
+import { schemas } from '../../lib/store/mongo/database.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 import { populationOf } from './population.ts';
 import type { Document } from './shape.ts';
@@ -40,9 +40,7 @@ async function analyze(url: string, name: string): Promise<void> {
 /** Stores the population in a new database. */
 export async function openInstallation(): Promise<Installation> {
   const config = testConfig();
-  const db = await openDatabase(config, createLog('test', 'silent'));
-  await db.createIndexes();
-  await db.close();
+  await prepareDatabase(config);
   const client = await new mongo.MongoClient(config.MONGODB_URL).connect();
   const database = client.db();
   const names = Object.values(schemas).map((schema) => schema.get('collection') as string);

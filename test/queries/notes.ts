@@ -5,10 +5,11 @@
 /** By the reason, the callers whose queries are few, because no message, connection or relayed event waits for them: files, or files and functions. */
 const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   start: [
-    /^lib\/store\/mongo\/(app-key|migrations|move-reactions)\.ts/,
+    /^lib\/store\/mongo\/(app-key|schema-check)\.ts/,
     /^lib\/store\/redis\/node-lease\.ts/,
     /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
   ],
+  migration: [/^lib\/store\/mongo\/(migrate|migration-lock|migrations|move-reactions)\.ts/],
   operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/servers\/grants\.ts/],
   sweep: [
     / (sweep|findOverdue)/,
@@ -18,7 +19,6 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/interactions\/interaction-sweeps\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,
     /^lib\/domain\/applications\/app-directory\.ts$/,
-    /^lib\/domain\/members\/member-names\.ts markUnnamedMembers/,
   ],
   removal: [
     /^lib\/domain\/servers\/(finish-removal|removals)\.ts/,

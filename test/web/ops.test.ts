@@ -6,6 +6,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 import { findOverflow, violations } from './axe.ts';
 import { usePages } from './browser.ts';
@@ -29,7 +30,7 @@ describe('operators’ overview in a browser', function () {
       openWorkerPlatform(config, createLog('worker', 'silent')),
       openOpsPlatform(config, createLog('ops', 'silent')),
     ]);
-    await opened.db.createIndexes();
+    await prepareDatabase(config);
     worker = opened;
     // Healthy values, independent of the Redis of the tests and of the duration of the steps.
     const healthy = { memoryUsedBytes: 1, memoryMaxBytes: 100, evictionPolicy: 'noeviction', appendOnly: true };

@@ -1,16 +1,13 @@
 import { composeId } from '../../base/ids.ts';
 import { foldCase } from '../../base/text.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import { type MemberDoc, renamedMembersIndex, toMemberKeys } from '../../store/mongo/models/server.ts';
+import { firstRenameId, type MemberDoc, renamedMembersIndex, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { findServerIdPages } from './memberships.ts';
 
 /** How many members one sweep updates, and how long it waits after a join or rename, in milliseconds. */
 const sweepMax = 1_000;
 const quietMs = 5_000;
-
-/** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
-const firstRenameId = '0';
 
 /** What `writeNames` needs of a member. */
 const namedFields = { serverId: 1, userId: 1, renameId: 1 } as const;
@@ -82,10 +79,4 @@ export async function sweepMemberNames(platform: Platform): Promise<void> {
     .hint(renamedMembersIndex)
     .toArray();
   await writeNames(platform, marked);
-}
-
-/** Marks the members that were stored before members had names. Reads all members once. */
-export async function markUnnamedMembers({ db }: Platform): Promise<void> {
-  const unnamed = { search: { $exists: false }, renameId: { $exists: false } };
-  await db.members.updateMany(unnamed, { $set: { renameId: firstRenameId } });
 }

@@ -44,9 +44,12 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
   }
 }
 
-/** Opens the database and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is missing. */
-export async function openCheckedDatabase(config: Config, log: Logger): Promise<Database> {
-  const db = await openDatabase(config, log);
+/**
+ * Opens the database as `openDatabase` does, and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is
+ * missing.
+ */
+export async function openCheckedDatabase(config: Config, log: Logger, options?: Parameters<typeof openDatabase>[2]): Promise<Database> {
+  const db = await openDatabase(config, log, options);
   try {
     await checkAppKey(db, config);
   } catch (error) {

@@ -88,8 +88,6 @@ const getCollections = (connection: Connection): Collections => {
 
 /** The database of one process. */
 export interface Database extends Collections {
-  /** Creates the collections and indexes that are missing. */
-  createIndexes(): Promise<void>;
   /** Writes a document, for the readiness check. Rejects when the database cannot be written. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;
@@ -120,12 +118,12 @@ const connectionOptions = {
 } satisfies ConnectOptions;
 
 /** Connects to the database, and retries for 5 s (times STORE_TIMEOUT_FACTOR). */
-async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config): Promise<Connection> {
+async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config, isPatient: boolean): Promise<Connection> {
   const timeoutMs = operationTimeoutMs * STORE_TIMEOUT_FACTOR;
   const timeouts = {
     serverSelectionTimeoutMS: timeoutMs,
     connectTimeoutMS: timeoutMs,
-    socketTimeoutMS: timeoutMs,
+    socketTimeoutMS: isPatient ? 0 : timeoutMs,
     waitQueueTimeoutMS: timeoutMs,
   };
   for (const deadlineMs = performance.now() + firstConnectMs * STORE_TIMEOUT_FACTOR; ; ) {
@@ -142,17 +140,14 @@ async function connectWithRetry({ MONGODB_URL, STORE_TIMEOUT_FACTOR }: Config): 
 
 /**
  * Connects to MongoDB. Each write waits until the majority has it in its journal (docs/guarantees.md#p1-durable-writes). Operations are not buffered while the
- * database is unavailable.
+ * database is unavailable. With `isPatient` an operation may take any time, as the build of an index does.
  */
-export async function openDatabase(config: Config, log: Logger): Promise<Database> {
-  const connection = await connectWithRetry(config);
+export async function openDatabase(config: Config, log: Logger, { isPatient = false } = {}): Promise<Database> {
+  const connection = await connectWithRetry(config, isPatient);
   connection.on('error', (error: Error) => log.warn({ err: error }, 'database connection error'));
   const collections = getCollections(connection);
   return {
     ...collections,
-    async createIndexes() {
-      for (const [name, schema] of Object.entries(schemas)) await connection.model(name, schema as Schema).createIndexes();
-    },
     async checkWritable() {
       await connection
         .collection<{ _id: string; at: Date }>('probe')

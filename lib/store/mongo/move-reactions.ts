@@ -1,5 +1,6 @@
 import type { Collections } from './database.ts';
 import { insertMissing } from './insert.ts';
+import { type Batch, inBatches } from './migration-batches.ts';
 import type { ReactionCounter } from './models/message.ts';
 import { toReactionId } from './models/reaction.ts';
 
@@ -34,19 +35,17 @@ async function moveReactionsOf({ messages, reactions }: Collections, message: { 
  * Moves the users who reacted from their messages to `reactions`, message by message; the message keeps the counters. It is written last, so a message with
  * users is not done yet.
  */
-export async function moveReactions(db: Collections): Promise<void> {
-  for (let after = ''; ; ) {
-    const batch = await db.messages
+export function moveReactions(db: Collections, after: string): AsyncIterable<Batch> {
+  const read = (position: string) =>
+    db.messages
       .aggregate<{ _id: string; channelId: string; hasUsers: boolean }>([
-        { $match: { _id: { $gt: after } } },
+        { $match: { _id: { $gt: position } } },
         { $sort: { _id: 1 } },
         { $limit: batchMessages },
         { $project: { channelId: 1, hasUsers: { $ne: [{ $ifNull: ['$reactions.users', []] }, []] } } },
       ])
       .toArray();
+  return inBatches(after, read, async (batch) => {
     for (const message of batch) if (message.hasUsers) await moveReactionsOf(db, message);
-    const last = batch.at(-1);
-    if (!last || batch.length < batchMessages) return;
-    after = last._id;
-  }
+  });
 }

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { createLog } from '../../../lib/base/log.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import { migrate } from '../../../lib/store/mongo/migrations.ts';
 import type { ReactionCounter } from '../../../lib/store/mongo/models/message.ts';
 import { toReactionId } from '../../../lib/store/mongo/models/reaction.ts';
 import { moveReactions } from '../../../lib/store/mongo/move-reactions.ts';
+import { repeatMigrations } from '../../harness/migrations.ts';
 import { send } from '../../harness/requests.ts';
 import { storedReactions, useMessages } from './message-fixture.ts';
 
@@ -18,7 +17,7 @@ describe('the migration of reactions that are stored in their message', () => {
   };
 
   it('moves them in their order, also after it was interrupted; a message without reactions stays as it is', async () => {
-    const { messages, reactions, migrations } = api.platform.db;
+    const { messages, reactions } = api.platform.db;
     const [many, few, none] = [await post('many'), await post('few'), await post('none')];
     const users = Array.from({ length: 1_500 }, (_, n) => String(2_000_000_000_000_000_000n + BigInt(n)));
     const reactors = { '🎉': [owner.id, ...users], '👍': [bot.id] };
@@ -29,11 +28,10 @@ describe('the migration of reactions that are stored in their message', () => {
     const untouched = await messages.findOne({ _id: none.id });
 
     for (let run = 0; run < 2; run++) {
-      await migrate(api.platform.db, createLog('test', 'silent'));
+      await repeatMigrations(api.platform);
       expect(await storedReactions(api, many.id)).to.deep.equal(reactors);
       expect(await storedReactions(api, few.id)).to.deep.equal({ '👍': [owner.id] });
       expect(await messages.findOne({ _id: none.id })).to.deep.equal(untouched);
-      await migrations.deleteMany({});
     }
     expect((await read(many.id, owner)).reactions).to.deep.equal([
       { emoji: '🎉', count: 1_501, me: true },
@@ -46,7 +44,10 @@ describe('the migration of reactions that are stored in their message', () => {
   it('two processes that move them at the same time do not disturb each other', async () => {
     const posted = await Promise.all(Array.from({ length: 20 }, (_, n) => post(`together ${n}`)));
     for (const message of posted) await storeOld(message, { '👍': [owner.id, bot.id] });
-    await Promise.all([moveReactions(api.platform.db), moveReactions(api.platform.db)]);
+    const moveAll = async (): Promise<void> => {
+      for await (const { count } of moveReactions(api.platform.db, '')) expect(count).to.be.greaterThan(0);
+    };
+    await Promise.all([moveAll(), moveAll()]);
     for (const { id } of posted) expect(await storedReactions(api, id)).to.deep.equal({ '👍': [owner.id, bot.id] });
   });
 });

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import type { Member } from '../../../lib/contract/server.ts';
-import { markUnnamedMembers, sweepMemberNames } from '../../../lib/domain/members/member-names.ts';
+import { sweepMemberNames } from '../../../lib/domain/members/member-names.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { join, makeBot, makePerson, makeServer } from '../../harness/factories.ts';
 import { interceptNext } from '../../harness/intercept.ts';
+import { repeatMigrations } from '../../harness/migrations.ts';
 import { refused, send, tally } from '../../harness/requests.ts';
 import { fillServer } from '../../harness/seed.ts';
 import { make, use } from '../../harness/use.ts';
@@ -115,7 +116,7 @@ describe('pages of GET /api/servers/{serverId}/members', () => {
       const [id] = await fillServer(api.platform, server.id, 1, 'veteran');
       await api.platform.db.members.updateOne({ userId: id as string }, { $unset: { search: 1 } });
       expect(await list('?query=veteran')).to.deep.equal([]);
-      await markUnnamedMembers(api.platform);
+      await repeatMigrations(api.platform);
       await sweepMemberNames(api.platform);
       expect(idsOf(await list('?query=veteran'))).to.deep.equal([id]);
     });

@@ -133,6 +133,9 @@ export const memberNameIndexes = { username: 'member_usernames', displayName: 'm
 /** The index of members whose `search` must be written. */
 export const renamedMembersIndex = 'renamed_members';
 
+/** The `renameId` of members stored before members had names. It sorts before every id, so the sweep takes these members first. */
+export const firstRenameId = '0';
+
 export const memberSchema = new Schema<MemberDoc>({}, { collection: 'members', shardKey: { serverId: 'hashed' } });
 indexOutbox(memberSchema, { serverId: 1 });
 memberSchema.index({ serverId: 1, userId: 1 });

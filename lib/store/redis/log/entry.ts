@@ -40,7 +40,12 @@ export interface EntryHead extends Visibility {
   /** The entry's number in the partition, and the number of the previous entry in the same place; 0 when that is unknown. */
   number: number;
   previous: number;
+  /** The format of the entry, from 2 on. Without it, the format is 1. */
+  format?: number;
 }
+
+/** The newest format that this version reads. A format is written only when the version before reads it, too (docs/operations/upgrade.md#formats). */
+const newestFormat = 1;
 
 /** One event in the log of a place. */
 export interface Entry {
@@ -54,12 +59,13 @@ const newline = 0x0a;
 /** Whether a message on a place's channel is an entry. An entry contains a line break; control messages are JSON on one line. */
 export const isEntry = (message: Buffer): boolean => message.includes(newline);
 
-/** Parses an entry: the head is before the first line break, the payload after it. */
-export function readEntry(message: Buffer): Entry {
+/** Parses an entry: the head is before the first line break, the payload after it. Null if a newer version wrote it, in a format that is not known here. */
+export function readEntry(message: Buffer): Entry | null {
   const headEnd = message.indexOf(newline);
-  return { head: JSON.parse(message.toString('utf8', 0, headEnd)) as EntryHead, payload: message.subarray(headEnd + 1) };
+  const head = JSON.parse(message.toString('utf8', 0, headEnd)) as EntryHead;
+  return (head.format ?? 1) <= newestFormat ? { head, payload: message.subarray(headEnd + 1) } : null;
 }
 
 /** The head as JSON without its version, numbers and closing brace, which the append script adds. */
-export const serializeHeadStart = (head: Omit<EntryHead, 'rulesVersion' | 'number' | 'previous'>): string =>
+export const serializeHeadStart = (head: Omit<EntryHead, 'rulesVersion' | 'number' | 'previous' | 'format'>): string =>
   JSON.stringify(head).slice(0, -1);

@@ -34,7 +34,10 @@ export const controlChannel = (keys: Keys, accountId: string): string => keys.ch
 export interface LogListener {
   onEntry(place: string, entry: Entry): void;
   onControl(message: ControlMessage): void;
-  /** The subscriptions of a partition were lost, have moved, or can be made again. Messages that were published meanwhile were missed. */
+  /**
+   * The subscriptions of a partition were lost, have moved, or can be made again, or an entry cannot be read by this version. Messages that were published
+   * meanwhile were missed.
+   */
   onInterrupted(partition: number): void;
 }
 
@@ -121,9 +124,13 @@ return 1
 
 type Row = [id: Buffer, fields: Buffer[]];
 
-/** Parses the `rows` of a log after `after`. If the first entry's `previous` is above `after`, entries in between are gone. */
+/**
+ * Parses the `rows` of a log after `after`. If the first entry's `previous` is above `after`, entries in between are gone. An entry that this version cannot
+ * read counts as gone as well.
+ */
 function toLogSlice(rows: readonly Row[], after: number): LogSlice {
-  const entries = rows.map(([, fields]) => readEntry(fields[1] as Buffer));
+  const entries = rows.flatMap(([, fields]) => readEntry(fields[1] as Buffer) ?? []);
+  if (entries.length < rows.length) return { entries: [], isComplete: false };
   const [first] = entries;
   return { entries, isComplete: first !== undefined && first.head.previous <= after && rows.length <= limits.replayEvents };
 }
@@ -146,8 +153,10 @@ export function createLogReader(
   ownChannels[keys.partitionOf(broadcastPlace)]?.push(keys.channel(broadcastPlace));
   const subscriber = createSubscriber(redis, keys, connect, {
     onMessage(channel, message) {
-      if (isEntry(message)) listener.onEntry(keys.placeOf(channel), readEntry(message));
-      else listener.onControl(JSON.parse(message.toString()) as ControlMessage);
+      if (!isEntry(message)) return listener.onControl(JSON.parse(message.toString()) as ControlMessage);
+      const entry = readEntry(message);
+      if (entry) listener.onEntry(keys.placeOf(channel), entry);
+      else listener.onInterrupted(keys.partitionOfChannel(channel));
     },
     onInterrupted: (partition) => listener.onInterrupted(partition),
   });
