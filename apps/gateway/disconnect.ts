@@ -43,23 +43,40 @@ export function dropSession(node: GatewayNode, session: Session, mode: 'end' | '
 /** Whether the node still holds the session. Check this after each call of a store, because the session may have been dropped meanwhile. */
 export const isActive = ({ state }: Session): boolean => state !== 'closing';
 
+/** Why a session cannot continue: the label `reason` of the metric, and the text that op 9 tells the client. */
+export const invalidReasons = {
+  id_missing: 'sessionId is missing',
+  session_unknown: 'the session does not exist',
+  position_unknown: 'the position is unknown',
+  events_lost: 'earlier events were lost',
+  too_many_missed: 'too many events were missed',
+} as const;
+
+/** A reason of op 9. */
+export type InvalidReason = keyof typeof invalidReasons;
+
+function sendInvalid(node: GatewayNode, socket: GatewaySocket, reason: InvalidReason): void {
+  node.metrics.invalidSessions.inc({ reason });
+  sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason: invalidReasons[reason] } });
+}
+
 /** Refuses a resume that cannot succeed: sends op 9. The client may then identify on the same socket. */
-export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: string): void {
+export function refuseResume(node: GatewayNode, socket: GatewaySocket, reason: InvalidReason): void {
   if (socket.session) dropSession(node, socket.session, 'lost');
   if (!isOpen(socket)) return;
   socket.stage = 'new';
   socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
-  sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason } });
+  sendInvalid(node, socket, reason);
 }
 
 /** Ends a session that cannot continue from its position: sends op 9, not resumable. Unless the session is still connecting, its socket is closed as well. */
-export function invalidateSession(node: GatewayNode, session: Session, reason: string): void {
+export function invalidateSession(node: GatewayNode, session: Session, reason: InvalidReason): void {
   const { socket, state } = session;
   if (state === 'closing') return;
   if (state === 'connecting') return refuseResume(node, socket, reason);
   dropSession(node, session, 'end');
-  sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason } });
-  closeSocket(node, socket, 'lost', reason);
+  sendInvalid(node, socket, reason);
+  closeSocket(node, socket, 'lost', invalidReasons[reason]);
 }
 
 /** Extends the session's life in Redis and stores what the client has received. Closes the socket if another one owns the session now. Never rejects. */

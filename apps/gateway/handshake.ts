@@ -182,14 +182,14 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   const firstCredential = token === null ? null : await loadCredential(node.platform, token);
   if (!firstCredential || token === null) return refuseToken(node, socket);
   if (!isOpen(socket)) return;
-  if (typeof login.sessionId !== 'string') return refuseResume(node, socket, 'sessionId is missing');
+  if (typeof login.sessionId !== 'string') return refuseResume(node, socket, 'id_missing');
   const session = createSession(node, socket, firstCredential, login.sessionId, token);
   const credential = await subscribeOwnPlace(node, session);
   if (!isOpen(socket)) return;
   if (!credential) return refuseToken(node, socket);
   const stored = await takeOver(node, session);
   if (!isOpen(socket)) return;
-  if (!stored) return refuseResume(node, socket, 'the session does not exist');
+  if (!stored) return refuseResume(node, socket, 'session_unknown');
   await addPresenceBot(node, session);
   // If the client has received nothing since its last heartbeat, its position is the one that its node had at that time.
   const { numbers, placeNumbers } =
@@ -201,10 +201,10 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   );
   if (!isOpen(socket)) return;
   if (node.lanes.some((lane) => !isKnownNumber(lane, numbers[lane.partition] as number)))
-    return refuseResume(node, socket, 'the position is unknown');
+    return refuseResume(node, socket, 'position_unknown');
   const servers = await readServersAtPosition(node, session);
   if (!isOpen(socket)) return;
-  if (!servers) return refuseResume(node, socket, 'too many events were missed');
+  if (!servers) return refuseResume(node, socket, 'too_many_missed');
   await joinPlaces(node, session, servers.map(serverPlace));
   if (!isOpen(socket)) return;
   for (const [name, number] of placeNumbers) {

@@ -6,7 +6,7 @@ import type { Metrics } from '../../lib/base/metrics.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { removeIdleAddresses } from './address-usage.ts';
 import { checkTokens, handleControl } from './control.ts';
-import { dropSession, releaseSession } from './disconnect.ts';
+import { dropSession, invalidReasons, releaseSession } from './disconnect.ts';
 import { closeExpired } from './frame-handler.ts';
 import { op } from './frames.ts';
 import { createLane, getLane, waitForBarrier, waitUntilLive } from './lane.ts';
@@ -123,6 +123,8 @@ async function disconnectAll(node: GatewayNode): Promise<void> {
  */
 export async function startGateway(platform: GatewayPlatform, metrics: Metrics): Promise<Gateway> {
   const node = await createNode(platform, metrics);
+  // A counter begins at 0, so that its first increase is seen.
+  for (const reason of Object.keys(invalidReasons)) metrics.invalidSessions.inc({ reason }, 0);
   await platform.sessions.renewLease(node.id);
   const taskTimer = setInterval(() => void runPeriodicTasks(node), tickMs);
   const expiryTimer = setInterval(() => closeExpired(node.sockets), Math.min(tickMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));

@@ -155,7 +155,7 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   await Promise.all(ahead.map((lane) => waitForBarrier(node, lane)));
   if (!isActive(session) || lanes.some(({ state }) => state === 'interrupted')) return 0;
   if (!isPositionKnown(node, session)) {
-    invalidateSession(node, session, 'earlier events were lost');
+    invalidateSession(node, session, 'events_lost');
     return 0;
   }
   const interruptionCounts = lanes.map(({ interruptions }) => interruptions);
@@ -167,7 +167,7 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   if (!isActive(session) || lanes.some(({ interruptions }, index) => interruptions !== interruptionCounts[index])) return 0;
   const missed = collectMissed(node, session);
   if (areTailsComplete.includes(false) || missed.length > maxMissed) {
-    invalidateSession(node, session, 'too many events were missed');
+    invalidateSession(node, session, 'too_many_missed');
     return 0;
   }
   const sentNumbers = node.lanes.map(({ sentNumber }) => sentNumber);

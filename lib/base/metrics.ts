@@ -3,7 +3,7 @@ import { createEndpointTimes, type EndpointTimes } from './endpoint-times.ts';
 
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The metrics of one process. Each role sets only its own. The operators' pages aggregate the metrics of all processes. */
+/** The metrics of one process, which it serves itself (docs/operations.md#metrics). Each role sets only its own. */
 export interface Metrics {
   readonly registry: Registry;
   /** Seconds from a request to its response, by `method`, `route` (the path pattern) and `status`. */
@@ -22,6 +22,8 @@ export interface Metrics {
   readonly deliveryLatency: Histogram;
   /** Sockets that the gateway closed, by close `code`. */
   readonly closes: Counter<'code'>;
+  /** Sessions that ended with op 9, and resumes that were refused with it, by `reason` (`apps/gateway/disconnect.ts`). */
+  readonly invalidSessions: Counter<'reason'>;
 }
 
 /** Creates the gauges of the slowest endpoints, by `application`. Each collection replaces their values, because other endpoints may be the slowest. */
@@ -78,5 +80,11 @@ export function createMetrics(role: string): Metrics {
       registers,
     }),
     closes: new Counter({ name: 'parlance_socket_closes_total', help: 'Sockets closed by the gateway.', labelNames: ['code'], registers }),
+    invalidSessions: new Counter({
+      name: 'parlance_invalid_sessions_total',
+      help: 'Sessions and resumes that the gateway ended with op 9.',
+      labelNames: ['reason'],
+      registers,
+    }),
   };
 }

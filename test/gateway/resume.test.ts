@@ -124,6 +124,14 @@ describe('gateway: resume', () => {
     const good = fixture.connect();
     await good.resume(bot.token, id, s);
     expect(await good.next()).to.include({ t: 'RESUMED' });
+    const { values } = (await fixture.nodes[0]?.node.metrics.invalidSessions.get()) ?? { values: [] };
+    expect(Object.fromEntries(values.map(({ labels, value }) => [labels.reason, value]))).to.deep.equal({
+      id_missing: 0,
+      session_unknown: 2,
+      position_unknown: 2,
+      events_lost: 0,
+      too_many_missed: 0,
+    });
   });
 
   for (const code of [1000, 1001])
