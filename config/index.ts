@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
 
 /** One environment variable. `defaultText` is its default; without one it is required. `read` converts its text, or throws a short reason. */
@@ -21,6 +22,10 @@ const integer =
     return number;
   };
 const port = integer(0, 65_535);
+const ipAddress = (value: string): string => {
+  if (isIP(value) === 0) throw new Error('must be an IP address');
+  return value;
+};
 const url =
   (...schemes: string[]) =>
   (value: string): string => {
@@ -81,7 +86,17 @@ const hostPorts = (value: string): readonly string[] => {
 export const settings = {
   PORT: setting('Port of the HTTP API.', '8080', port),
   GATEWAY_PORT: setting('Port of a WebSocket gateway node.', '8081', port),
-  OPS_PORT: setting('Port of the operators’ pages: health, metrics, queues.', '8082', port),
+  OPS_PORT: setting('Port of the operators’ pages: overview, readiness, queues.', '8082', port),
+  METRICS_PORT: setting(
+    'Port of the metrics and the health check of a process, without a password. 0: any free port; the log line `serving metrics` names it.',
+    '0',
+    port,
+  ),
+  METRICS_HOST: setting(
+    'Address that the metrics and the health check listen on: one of this machine, or 0.0.0.0 for all.',
+    '127.0.0.1',
+    ipAddress,
+  ),
   OPS_PASSWORD: setting(
     'Password of the operators’ pages (user `ops`). Without a password they listen on loopback only, and answer to localhost, 127.0.0.1 and [::1] only.',
     '',

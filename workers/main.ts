@@ -3,8 +3,8 @@ import { createLog } from '../lib/base/log.ts';
 import { createMetrics } from '../lib/base/metrics.ts';
 import { runRole } from '../lib/base/process.ts';
 import { requireSchema } from '../lib/store/mongo/schema-check.ts';
+import { startMonitoring } from '../lib/store/monitoring.ts';
 import { openWorkerPlatform } from '../lib/store/platform.ts';
-import { startMetricsFeed } from '../lib/store/redis/metrics-feed.ts';
 import { logRedisWarnings } from '../lib/store/redis/redis-info.ts';
 import { startWorker } from './start.ts';
 
@@ -17,11 +17,14 @@ await runRole(log, async () => {
   await requireSchema(platform);
   await logRedisWarnings(platform);
   const worker = startWorker(platform, metrics);
-  const feed = startMetricsFeed(platform, 'worker', metrics.registry);
+  const monitoring = await startMonitoring(platform, 'worker', metrics.registry, {
+    storesFiles: true,
+    findFault: () => worker.findFault(),
+  });
   return {
     close: async () => {
       await worker.close();
-      await feed.close();
+      await monitoring.close();
       await platform.close();
     },
   };

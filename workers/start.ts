@@ -5,14 +5,28 @@ import { handlers } from './handlers.ts';
 import { imageEncoder } from './image-encoder.ts';
 import { startSweeps } from './sweep.ts';
 
+/** After how long without a try to record its heartbeat a worker counts as stuck, in milliseconds. */
+const defaultStuckMs = 30_000;
+
+/** A running worker. */
+export interface Worker extends Running {
+  /** What is wrong with it: a queue that it no longer serves, or sweeps that are stuck. Null if nothing is. */
+  findFault(): string | null;
+}
+
 /**
  * Runs the jobs of every queue, and the sweeps. `close` takes no more jobs and waits for the running ones. If the process ends before a job does, the job's
  * lock expires and another worker runs it.
  */
-export function startWorker(platform: WorkerPlatform, metrics: Metrics): Running {
+export function startWorker(platform: WorkerPlatform, metrics: Metrics, stuckMs = defaultStuckMs): Worker {
   const consumers = platform.startConsumers(handlers, (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000));
   const sweeps = startSweeps(platform);
   return {
+    findFault: () => {
+      const stopped = consumers.findStopped();
+      if (stopped.length > 0) return `the consumers of these queues have stopped: ${stopped.join(', ')}`;
+      return sweeps.getHeartbeatAgeMs() > stuckMs ? `the sweeps are stuck: no heartbeat was tried for ${stuckMs / 1000} s` : null;
+    },
     close: async () => {
       await Promise.all([consumers.close(), sweeps.close()]);
       await imageEncoder.close();

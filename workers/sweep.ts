@@ -1,3 +1,4 @@
+import type { Running } from '../lib/base/process.ts';
 import { publishPresences } from '../lib/domain/accounts/presence-changes.ts';
 import { recountBotServers } from '../lib/domain/applications/app-directory.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/channels/thread-activity.ts';
@@ -64,11 +65,17 @@ async function recordHeartbeat(platform: WorkerPlatform): Promise<void> {
   await platform.recordHeartbeat();
 }
 
+/** The running sweeps of a worker. */
+export interface Sweeps extends Running {
+  /** How long ago this worker last tried to record its heartbeat, in milliseconds. It tries twice a second, also while Redis is unavailable. */
+  getHeartbeatAgeMs(): number;
+}
+
 /**
  * Runs the sweeps, and the heartbeat by which workers divide them (docs/delivery.md#sweeps). `intervalMs` replaces the default interval. A failed sweep is
  * tried again in its next run; at most one failure in 10 s is logged. `close` lets other workers take over, and waits for the current runs.
  */
-export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { close(): Promise<void> } {
+export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): Sweeps {
   let loggedAt = Number.NEGATIVE_INFINITY;
   const logFailure = (sweep: string, error: unknown): void => {
     if (performance.now() - loggedAt < 10_000) return;
@@ -84,9 +91,15 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): { clo
     };
     return { name, intervalMs: sweep.intervalMs ?? intervalMs, run: runIfOwner };
   });
-  const heartbeat = { name: 'heartbeat', intervalMs: heartbeatIntervalMs, run: () => recordHeartbeat(platform) };
+  let triedAt = performance.now();
+  const tryHeartbeat = (): Promise<void> =>
+    recordHeartbeat(platform).finally(() => {
+      triedAt = performance.now();
+    });
+  const heartbeat = { name: 'heartbeat', intervalMs: heartbeatIntervalMs, run: tryHeartbeat };
   const scheduler = startScheduler([heartbeat, ...tasks], logFailure);
   return {
+    getHeartbeatAgeMs: () => performance.now() - triedAt,
     close: async () => {
       const closed = scheduler.close();
       await platform.endHeartbeat().catch(() => undefined); // from now on, sweeps that divide their work find none

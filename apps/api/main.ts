@@ -4,8 +4,8 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { sweepLocalFiles } from '../../lib/domain/files/files.ts';
 import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
+import { startMonitoring } from '../../lib/store/monitoring.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
-import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startApi } from './listen.ts';
 
 /** How often local files that crashed API processes have left behind are removed, in milliseconds. */
@@ -24,13 +24,13 @@ await runRole(log, async () => {
     void sweepLocalFiles(platform).catch((error: unknown) => log.warn({ err: error }, 'could not remove old local files'));
   sweepFiles();
   const sweepTimer = setInterval(sweepFiles, localFilesSweepMs);
-  const feed = startMetricsFeed(platform, 'api', metrics.registry);
+  const monitoring = await startMonitoring(platform, 'api', metrics.registry, { storesFiles: true });
   log.info({ port: api.port }, 'listening');
   return {
     close: async () => {
       clearInterval(sweepTimer);
       await api.close();
-      await feed.close();
+      await monitoring.close();
       await platform.close();
     },
   };

@@ -3,8 +3,8 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
+import { startMonitoring } from '../../lib/store/monitoring.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
-import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { startGateway } from './node.ts';
 
 const config = readConfigOrExit();
@@ -15,12 +15,12 @@ await runRole(log, async () => {
   await requireSchema(platform);
   const metrics = createMetrics('gateway');
   const gateway = await startGateway(platform, metrics);
-  const feed = startMetricsFeed(platform, 'gateway', metrics.registry);
+  const monitoring = await startMonitoring(platform, 'gateway', metrics.registry);
   log.info({ port: gateway.port }, 'listening');
   return {
     close: async () => {
       await gateway.close();
-      await feed.close();
+      await monitoring.close();
       await platform.close();
     },
   };

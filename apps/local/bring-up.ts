@@ -47,6 +47,8 @@ export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]
   const env = {
     FILES_DIR: join(folder, 'files'),
     ...process.env,
+    // All roles have these settings, and each needs a port of its own.
+    METRICS_PORT: '0',
     MONGODB_URL: withDatabase(stores.mongodbUrl),
     REDIS_URL: stores.redisUrl,
     APP_KEY: key,

@@ -1,8 +1,9 @@
 import Koa, { type Middleware } from 'koa';
+import type { InternalPages } from '../../lib/base/internal-server.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { dashboard } from './dashboard.ts';
 import { requireLocalHost } from './host.ts';
-import { renderMetrics } from './metrics.ts';
+import type { Collector } from './measures/collector.ts';
 import { overview } from './overview.ts';
 import { pageFiles } from './page-files.ts';
 import { requirePassword } from './password.ts';
@@ -26,12 +27,16 @@ const healthz: Middleware = async (ctx, next) => {
   ctx.body = { ok: true };
 };
 
-function pages(platform: OpsPlatform): Middleware {
+function pages(platform: OpsPlatform, renderMetrics: InternalPages['renderMetrics'], collector: Collector): Middleware {
   return async (ctx, next) => {
     switch (ctx.path) {
       case '/': {
         ctx.type = 'html';
         ctx.body = overview;
+        return;
+      }
+      case '/overview.json': {
+        ctx.body = await collector.getOverview();
         return;
       }
       case '/readyz': {
@@ -41,7 +46,7 @@ function pages(platform: OpsPlatform): Middleware {
         return;
       }
       case '/metrics': {
-        const { type, text } = await renderMetrics(platform);
+        const { type, text } = await renderMetrics();
         ctx.set('Content-Type', type);
         ctx.body = text;
         return;
@@ -52,8 +57,8 @@ function pages(platform: OpsPlatform): Middleware {
   };
 }
 
-/** The operators' pages: `/`, `/healthz`, `/readyz`, `/metrics` and the queues. If a password is set, all pages but `/healthz` require it. */
-export function createApp(platform: OpsPlatform): Koa {
+/** The operators' pages: `/` with `/overview.json`, `/healthz`, `/readyz`, `/metrics` of ops and the stores, and the queues. If a password is set, all pages but `/healthz` require it. */
+export function createApp(platform: OpsPlatform, renderMetrics: InternalPages['renderMetrics'], collector: Collector): Koa {
   const app = new Koa();
   app.on('error', (error: Error) => platform.log.warn({ err: error }, 'a request to the operators’ pages failed'));
   app.use(async (ctx, next) => {
@@ -69,7 +74,7 @@ export function createApp(platform: OpsPlatform): Koa {
   app.use(healthz);
   app.use(requirePassword(platform.config.OPS_PASSWORD));
   app.use(pageFiles);
-  app.use(pages(platform));
+  app.use(pages(platform, renderMetrics, collector));
   app.use(dashboard(platform));
   return app;
 }

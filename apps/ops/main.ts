@@ -3,8 +3,8 @@ import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { runRole } from '../../lib/base/process.ts';
 import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
+import { startMonitoring } from '../../lib/store/monitoring.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
-import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { watchRedis } from '../../lib/store/redis/redis-info.ts';
 import { startOps } from './start.ts';
 
@@ -15,14 +15,15 @@ await runRole(log, async () => {
   const platform = await openOpsPlatform(config, log);
   await requireSchema(platform);
   const watch = await watchRedis(platform);
-  const feed = startMetricsFeed(platform, 'ops', createMetrics('ops').registry);
-  const ops = await startOps(platform);
+  const { registry } = createMetrics('ops');
+  const ops = await startOps(platform, { registry });
+  const monitoring = await startMonitoring(platform, 'ops', registry, { renderMetrics: () => ops.renderMetrics() });
   log.info({ port: ops.port, open: config.OPS_PASSWORD !== '' }, 'listening');
   return {
     close: async () => {
       await ops.close();
       watch.close();
-      await feed.close();
+      await monitoring.close();
       await platform.close();
     },
   };

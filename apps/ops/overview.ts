@@ -2,7 +2,12 @@ import { queues } from '../../lib/contract/jobs.ts';
 
 /** The tables of the page, in order: id, heading, description, and the text that is shown while the table is empty. The script finds them by id. */
 const groups = [
-  ['messages', 'Messages', 'Messages sent to the gateway, and how long they took to reach bots’ sockets.', 'No data yet.'],
+  [
+    'messages',
+    'Messages',
+    'Messages sent to the gateway, and how long they took to reach bots’ sockets: the median (p50), the 95th and the 99th percentile (p95, p99).',
+    'No data yet.',
+  ],
   ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No data yet.'],
   ['queues', 'Queues', 'Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.', 'No data yet.'],
   ['outbox', 'Outbox', 'Stored events that have not been delivered yet. They are never lost, but may be late.', 'No data yet.'],
@@ -10,13 +15,13 @@ const groups = [
     'slowest',
     'Slowest endpoints',
     'The slowest API routes and Interactions Endpoints of the last 5 minutes, by 95th percentile (p95).',
-    'No requests in the last 5 minutes, or since this page was opened.',
+    'No requests in the last 5 minutes.',
   ],
-  ['errors', 'Errors', 'Shares of requests and jobs in the last 5 minutes, or since this page was opened.', 'No data yet.'],
-  ['stores', 'Stores and workers', 'The database, Redis and the workers.', 'No data yet.'],
+  ['errors', 'Errors', 'Shares of requests and jobs in the last 5 minutes.', 'No data yet.'],
+  ['stores', 'Processes and stores', 'The processes, the database and Redis.', 'No data yet.'],
 ] as const;
 
-const columns = ['Measure', 'Now', 'Last 5 minutes', 'State', 'Normal values and what to do'];
+const columns = ['Measure', 'Now', 'Last hour', 'State', 'Normal values and what to do'];
 
 // The roles are explicit, because on small screens the cells are not laid out as a table, and browsers then drop the implicit roles.
 const table = ([id, heading, description, none]: (typeof groups)[number]): string => `
@@ -39,7 +44,7 @@ const queueTexts = Object.entries(queues).map(
 </div>`,
 );
 
-/** The overview as HTML without values: its script reads them from `/metrics`. It loads nothing from other hosts, and has no inline script or style. */
+/** The overview as HTML without values: its script reads them from `/overview.json`. It loads nothing from other hosts, and has no inline script or style. */
 export const overview = `<!doctype html>
 <html lang="en">
 <head>
@@ -69,7 +74,7 @@ export const overview = `<!doctype html>
 <span id="state"></span>
 <p id="summary" role="status">Loading metrics…</p>
 <p class="reading"><span id="read-at"></span> <button id="pause" type="button" aria-pressed="false" hidden>Pause</button></p>
-<noscript><p>This page needs JavaScript. Without it, see <a href="/metrics">the metrics</a>.</p></noscript>
+<noscript><p>This page needs JavaScript. Without it, see <a href="/readyz">the readiness</a>.</p></noscript>
 </div>
 ${groups.map(table).join('')}
 <section id="about-queues" aria-labelledby="about-queues-heading">

@@ -9,14 +9,14 @@ import { checkPartitions } from './redis/log/acknowledged-numbers.ts';
 import { type Connections, createConnections } from './redis/log/connections.ts';
 import { createKeys, type Keys } from './redis/log/keys.ts';
 import { createReadLastNumber, type ReadLastNumber } from './redis/log/retention.ts';
-import { createMetricsFeeds, type MetricsFeeds } from './redis/metrics-feed.ts';
 import { openIds } from './redis/node-lease.ts';
+import { createProcessAddresses, type ProcessAddresses } from './redis/process-addresses.ts';
 import { openRedis } from './redis/redis.ts';
 import { type RedisInfo, readRedisInfo } from './redis/redis-info.ts';
 import { heartbeatKey } from './redis/worker-shares.ts';
 
 /** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
-export interface Platform extends Connections, Caches {
+export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'registerProcess' | 'unregisterProcess'> {
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
@@ -31,15 +31,13 @@ export interface Platform extends Connections, Caches {
   pingRedis(): Promise<void>;
   /** The settings and memory use of Redis. Rejects while Redis is unavailable. */
   readRedisInfo(): Promise<RedisInfo>;
-  /** Writes this process' metrics to Redis, where the operators' pages read them. Rejects while Redis is unavailable. */
-  readonly writeMetrics: MetricsFeeds['writeMetrics'];
   /** The time of the last heartbeat of any worker, in Unix milliseconds; null when there was none in the last minute. */
   readWorkerHeartbeat(): Promise<number | null>;
   close(): Promise<void>;
 }
 
-/** What every process opens. `keys`, `redis` and the metrics feeds are for the platforms in `platform.ts` only. */
-export interface OpenedPlatform extends Platform, MetricsFeeds {
+/** What every process opens. `keys`, `redis` and the list of processes are for the platforms in `platform.ts` only. */
+export interface OpenedPlatform extends Platform, ProcessAddresses {
   readonly keys: Keys;
   readonly redis: Awaited<ReturnType<typeof openRedis>>;
 }
@@ -76,7 +74,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
       await Promise.all(Array.from({ length: keys.partitions }, (_, partition) => redis.exists(`${keys.partitionPrefix(partition)}state`)));
     },
     readRedisInfo: () => readRedisInfo(redis),
-    ...createMetricsFeeds(redis, keys),
+    ...createProcessAddresses(redis, keys),
     readWorkerHeartbeat: async () => {
       const beatAt = await redis.get(heartbeatKey(keys));
       return beatAt === null ? null : Number(beatAt);

@@ -5,7 +5,7 @@ import { createOutbound, type Outbound } from '../outbound/request.ts';
 import { type OpenedPlatform, openCommonPlatform, type Platform } from './common-platform.ts';
 import { openBlobs } from './files/blobs.ts';
 import type { Blobs } from './files/store.ts';
-import { type OnJobEnded, openConsumers } from './queue/consumers.ts';
+import { type Consumers, type OnJobEnded, openConsumers } from './queue/consumers.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './queue/job-priorities.ts';
 import { type Enqueue, type Handlers, openProducer, type Producer } from './queue/queue.ts';
 import { createResidents, createWakeResident } from './queue/residents.ts';
@@ -22,8 +22,8 @@ import { createSessions, type Sessions } from './redis/log/sessions.ts';
 import type { ConnectNode } from './redis/log/subscriber.ts';
 import { createManagingWrites, type ManagingWrites } from './redis/managing-writes.ts';
 import { createMessageOrder, type MessageOrder } from './redis/message-order.ts';
-import type { MetricsFeeds } from './redis/metrics-feed.ts';
 import { createPreflight, type Preflight } from './redis/preflight.ts';
+import type { ProcessAddresses } from './redis/process-addresses.ts';
 import { connectNode, failFast, openRedis } from './redis/redis.ts';
 import { type AcquireRequestSlot, createRequestSlots } from './redis/request-slots.ts';
 import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts';
@@ -82,7 +82,7 @@ export interface WorkerPlatform extends FilesPlatform, Appender, WorkerShares {
   readonly unacknowledged: Map<string, UnacknowledgedEntries>;
   readonly metrics: Metrics;
   /** Runs the jobs of every queue until closed. */
-  startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): { close(): Promise<void> };
+  startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): Consumers;
 }
 
 /** The platform of a gateway node: it manages sessions and reads the log. It neither enqueues jobs nor appends events. */
@@ -92,8 +92,8 @@ export interface GatewayPlatform extends Platform {
   openLogReader(nodeId: string, listener: LogListener): Promise<LogReader>;
 }
 
-/** The platform of the operators' pages: it reads the queues and the metrics of all processes. */
-export interface OpsPlatform extends Platform, MetricsFeeds {
+/** The platform of the operators' pages: it reads the queues, and where the processes serve their metrics. */
+export interface OpsPlatform extends Platform, ProcessAddresses {
   readonly queues: Producer['queues'];
 }
 
@@ -170,7 +170,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
         handlers[name](platform, data, runState),
       );
       const consumers = openConsumers(config, log, common.keys, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
-      return { close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
+      return { ...consumers, close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
     },
     close: async () => {
       appendConnection.disconnect();

@@ -142,14 +142,15 @@ describe('Redis Cluster: all roles', function () {
     }
   });
 
-  it('the ops platform reads the queues, the metrics and the state of every master', async () => {
+  it('the ops platform reads the queues, the processes and the state of every master', async () => {
     const { config } = fixture.parlance.platform;
     const ops = await openOpsPlatform(config, createLog('ops', 'silent'));
     try {
       await ops.pingRedis();
       expect(await ops.readRedisInfo()).to.deep.include({ evictionPolicy: 'noeviction', appendOnly: true });
-      await fixture.parlance.platform.writeMetrics('api:test', '[]');
-      expect(await ops.readMetricsFeeds()).to.deep.equal(['[]']);
+      const address = { name: 'api:test', url: 'http://127.0.0.1:1' };
+      await fixture.parlance.platform.registerProcess(address);
+      expect(await ops.listProcesses()).to.deep.equal([address]);
       expect(await Promise.all(ops.queues.map((queue) => queue.getJobCountByTypes('failed')))).to.deep.equal(ops.queues.map(() => 0));
     } finally {
       await ops.close();

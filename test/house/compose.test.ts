@@ -195,6 +195,15 @@ describe('docker-compose.yml', () => {
     expect(existsSync('deploy/health.mjs')).to.equal(true);
   });
 
+  it('the health check of a worker asks its own process, on the port of the image', () => {
+    const port = /\bMETRICS_PORT=(\d+)/.exec(readFileSync('Dockerfile', 'utf8'))?.[1];
+    expect(load().services.worker?.healthcheck?.test.at(-1)).to.equal(`http://127.0.0.1:${port}/healthz`);
+  });
+
+  it('no port of metrics is published', () => {
+    for (const [name, { ports = [] }] of Object.entries(load().services)) expect(ports.join(), name).not.to.match(/:9464\b/);
+  });
+
   it('the repository and the image exclude .env files', () => {
     for (const file of ['.gitignore', '.dockerignore'])
       expect(readFileSync(file, 'utf8').split('\n'), file).to.include.members(['.env', '.env.*']);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { assess, type Measure, type MeasureName, rules, type State, worstOf } from '../../apps/ops/page/assessment.ts';
+import { assess, type Measure, type MeasureName, rules } from '../../apps/ops/measures/assessment.ts';
+import { type State, worstOf } from '../../apps/ops/page/rows.ts';
 
 /** Each measure at the edges of its rule: the last value that is ok and the first that is not. `count` where few events count for less. */
 const table: Record<MeasureName, [value: number | null, state: State, count?: number][]> = {
@@ -109,6 +110,11 @@ const table: Record<MeasureName, [value: number | null, state: State, count?: nu
   ],
   'redis-persistence': [
     [1, 'ok'],
+    [0, 'warning'],
+  ],
+  processes: [
+    [1, 'ok'],
+    [0.99, 'warning'],
     [0, 'warning'],
   ],
   'worker-beat': [

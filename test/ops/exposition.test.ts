@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Gauge, Registry } from 'prom-client';
-import { parseExposition } from '../../apps/ops/page/exposition.ts';
+import { parseExposition } from '../../apps/ops/measures/exposition.ts';
 
 const parse = (text: string) =>
   parseExposition(text, new Set(['a', 'b_bucket'])).map(({ name, labels, value }) => [name, { ...labels }, value]);

@@ -1,15 +1,22 @@
 import { expect } from 'chai';
-import { type Groups, groupsOf } from '../../apps/ops/page/groups.ts';
-import { quantile } from '../../apps/ops/page/histogram.ts';
-import { addReading, type History } from '../../apps/ops/page/history.ts';
-import { createReader } from '../../apps/ops/page/reading.ts';
+import { type Groups, groupsOf } from '../../apps/ops/measures/groups.ts';
+import { quantile } from '../../apps/ops/measures/histogram.ts';
+import { addReading, type History } from '../../apps/ops/measures/history.ts';
+import { createReader, type Reading } from '../../apps/ops/measures/reading.ts';
+import { readSamples } from '../../apps/ops/measures/scrape.ts';
 import { toPolylines } from '../../apps/ops/page/sparkline-points.ts';
 
 const up = 'parlance_up{store="redis"} 1\nparlance_up{store="database"} 1\n';
 
-/** The groups after these responses of /metrics, 5 s apart. */
-function groupsAfter(...texts: string[]): Groups {
+/** A reader of Prometheus texts. By default no process is registered. */
+function createTextReader(): (text: string, at: number, processes?: Reading['processes']) => Reading {
   const read = createReader();
+  return (text, at, processes = []) => read(readSamples(text), processes, at);
+}
+
+/** The groups after these texts were collected, 5 s apart. */
+function groupsAfter(...texts: string[]): Groups {
+  const read = createTextReader();
   return groupsOf(texts.reduce<History>((history, text, at) => addReading(history, read(up + text, 1_000_000 + at * 5_000)), []));
 }
 
@@ -44,19 +51,45 @@ describe('groupsOf', () => {
     it(`shows messages per second: ${what}`, () =>
       expect(rowOf(groupsAfter(...texts), 'messages', 'Messages per second').now).to.equal(now));
 
-  it('marks values as unknown while Redis is unavailable', () => {
-    const read = createReader();
+  it('marks values of Redis as unknown while it is unavailable, and those of processes if none was ever found', () => {
+    const read = createTextReader();
     const withoutRedis = 'parlance_up{store="redis"} 0\nparlance_up{store="database"} 1\nparlance_outbox_age_seconds 0\n';
-    const groups = groupsOf([read(withoutRedis, 1), read(withoutRedis, 5_001)]);
+    const groups = groupsOf([read(withoutRedis, 1, null), read(withoutRedis, 5_001, null)]);
     expect(rowOf(groups, 'stores', 'Redis').assessment.state).to.equal('critical');
     expect(rowOf(groups, 'stores', 'Workers').assessment.state).to.equal('unknown');
+    expect(rowOf(groups, 'stores', 'Processes').assessment.state).to.equal('unknown');
     expect(rowOf(groups, 'sockets', 'All nodes').assessment.state).to.equal('unknown');
     expect(rowOf(groups, 'queues', 'All queues').assessment.state).to.equal('unknown');
     expect(rowOf(groups, 'outbox', 'Oldest undelivered event').assessment.state).to.equal('ok');
   });
 
+  it('says p50, p95 and p99 of the delivery time', () => {
+    const delivered = (count: number): string =>
+      ['0.05', '0.1', '+Inf']
+        .map((le) => `parlance_delivery_seconds_bucket{le="${le}",process="gateway:a"} ${le === '0.05' ? count / 2 : count}\n`)
+        .join('') + `parlance_delivery_seconds_count{process="gateway:a"} ${count}\n`;
+    expect(rowOf(groupsAfter(delivered(0), delivered(100)), 'messages', 'Delivery time to bots').now).to.equal(
+      'p50 50 ms, p95 95 ms, p99 99 ms',
+    );
+  });
+
+  it('is a warning that names a process which did not answer twice', () => {
+    const read = createTextReader();
+    const process = (isUp: boolean) => [{ name: 'api:a', url: 'http://10.0.0.1:1', isUp }];
+    const shown = [true, false, false, true].reduce<[History, string[]]>(
+      ([history, found], isUp, at) => {
+        const next = addReading(history, read(up, at * 5_000, process(isUp)));
+        const { now, assessment } = rowOf(groupsOf(next), 'stores', 'Processes');
+        return [next, [...found, `${now}: ${assessment.state}`]];
+      },
+      [[], []],
+    )[1];
+    const silent = 'no answer from api:a at http://10.0.0.1:1';
+    expect(shown).to.deep.equal(['1 of 1 answer: ok', `${silent}: ok`, `${silent}: warning`, '1 of 1 answer: ok']);
+  });
+
   it('is a warning when Redis responds late once, and critical when it does twice', () => {
-    const read = createReader();
+    const read = createTextReader();
     const withoutRedis = up.replace('} 1', '} 0');
     const states = [up, withoutRedis, withoutRedis, up, up].reduce<[History, string[]]>(
       ([history, found], text, at) => {
@@ -124,7 +157,7 @@ describe('groupsOf', () => {
     });
     expect(rowOf(groups, 'errors', 'Refused requests (4xx)').assessment.state).to.equal('ok');
     expect(rowOf(groups, 'slowest', 'GET /x')).to.nested.include({
-      now: '955 ms, mean 500 ms, 200 requests',
+      now: 'p50 550 ms, p95 955 ms, p99 991 ms, 200 requests',
       'assessment.state': 'warning',
     });
   });
@@ -135,11 +168,11 @@ describe('groupsOf', () => {
         .map(([name, value]) => `parlance_endpoint_${name}{application="7",process="${process}"} ${value}\n`)
         .join('');
     const row = rowOf(groupsAfter(of('worker:1', 10, 0, 0.1) + of('worker:2', 30, 2, 0.3)), 'slowest', 'Endpoint of application 7');
-    expect(row.now).to.equal('600 ms, mean 250 ms, 40 requests, 2 without a valid response');
+    expect(row.now).to.equal('p95 600 ms, mean 250 ms, 40 requests, 2 without a valid response');
   });
 
   it('keeps readings of 5 minutes, at most 61', () => {
-    const read = createReader();
+    const read = createTextReader();
     let history: History = [];
     for (let at = 0; at < 200; at++) history = addReading(history, read(up, at * 5_000));
     expect(history.length).to.equal(60);
@@ -163,7 +196,7 @@ describe('groupsOf', () => {
     });
 
   it('interrupts a line at unknown values and aligns it to the right', () => {
-    expect(toPolylines([1, null, 2, 4])).to.deep.equal(['112.2,20.0 112.2,20.0', '116.1,14.0 118.0,2.0']);
+    expect(toPolylines([1, null, 2, 4])).to.deep.equal(['115.1,20.0 115.1,20.0', '117.0,14.0 118.0,2.0']);
     expect(toPolylines([null])).to.deep.equal([]);
   });
 });

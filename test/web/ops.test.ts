@@ -4,8 +4,9 @@ import { startOps } from '../../apps/ops/start.ts';
 import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
+import type { Running } from '../../lib/base/process.ts';
+import { startMonitoring } from '../../lib/store/monitoring.ts';
 import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { startMetricsFeed } from '../../lib/store/redis/metrics-feed.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 import { findOverflow, violations } from './axe.ts';
@@ -18,12 +19,20 @@ describe('operators’ overview in a browser', function () {
   let worker: WorkerPlatform;
   let platform: OpsPlatform;
   let ops: Listening;
-  let feed: { close(): Promise<void> };
+  let gateway: Running;
   const site = () => ({ origin: `http://127.0.0.1:${ops.port}` });
   const summary = (page: Page) => page.getByRole('status');
-  /** Advances the clock of the page, which loads the metrics every 5 s. */
+  /** Advances the clock of the page, which loads the overview every 5 s. */
   const advance = (page: Page, ms = 5_100) => page.clock.runFor(ms);
   const waitForStatus = async (page: Page, words: string): Promise<void> => summary(page).filter({ hasText: words }).waitFor();
+  /** Advances the clock of the page until its status has these words, because ops collects the metrics at times of its own. */
+  const advanceToStatus = async (page: Page, words: string): Promise<void> => {
+    while (!(await summary(page).innerText()).includes(words)) {
+      const loaded = page.waitForResponse('**/overview.json');
+      await advance(page);
+      await loaded;
+    }
+  };
 
   before(async () => {
     const [opened, opsPlatform] = await Promise.all([
@@ -35,14 +44,14 @@ describe('operators’ overview in a browser', function () {
     // Healthy values, independent of the Redis of the tests and of the duration of the steps.
     const healthy = { memoryUsedBytes: 1, memoryMaxBytes: 100, evictionPolicy: 'noeviction', appendOnly: true };
     platform = { ...opsPlatform, readRedisInfo: async () => healthy, readWorkerHeartbeat: async () => Date.now() };
-    ops = await startOps(platform);
+    ops = await startOps(platform, { collectIntervalMs: 50 });
     const metrics = createMetrics('gateway');
     metrics.sockets.set({ kind: 'bot' }, 7);
-    feed = startMetricsFeed(platform, 'gateway', metrics.registry);
+    gateway = await startMonitoring(platform, 'gateway', metrics.registry);
   });
   after(async () => {
     await ops.close();
-    await feed.close();
+    await gateway.close();
     await Promise.all([platform.close(), worker.close()]);
   });
   beforeEach(() => worker.db.messages.deleteMany({}));
@@ -63,24 +72,22 @@ describe('operators’ overview in a browser', function () {
     const page = await openOverview();
     await waitForStatus(page, 'Everything is normal.');
     await addPendingEvent();
-    await advance(page);
-    await waitForStatus(page, 'Act now: Oldest undelivered event.');
+    await advanceToStatus(page, 'Act now: Oldest undelivered event.');
     const row = page.getByRole('table', { name: 'Outbox' }).getByRole('row', { name: 'Oldest undelivered event' });
     expect(await row.innerText()).to.match(/\d (s|min) old[\s\S]+Critical[\s\S]+Check that a worker is running/);
     expect(await page.title()).to.equal('Critical · Parlance operations');
     await worker.db.messages.deleteMany({});
-    await advance(page);
-    await waitForStatus(page, 'Everything is normal.');
+    await advanceToStatus(page, 'Everything is normal.');
   });
 
   it('says when the metrics cannot be loaded, keeps the last values, and recovers', async () => {
     const page = await openOverview();
     await waitForStatus(page, 'normal');
-    await page.route('**/metrics', (route) => route.abort());
+    await page.route('**/overview.json', (route) => route.abort());
     await advance(page);
     await waitForStatus(page, 'The metrics could not be loaded');
     expect(await page.getByRole('table', { name: 'Sockets' }).innerText()).to.contain('7 bots');
-    await page.unroute('**/metrics');
+    await page.unroute('**/overview.json');
     await advance(page);
     await waitForStatus(page, 'normal');
   });
@@ -90,7 +97,7 @@ describe('operators’ overview in a browser', function () {
     await waitForStatus(page, 'normal');
     let requests = 0;
     page.on('request', (request) => {
-      requests += Number(request.url().endsWith('/metrics'));
+      requests += Number(request.url().endsWith('/overview.json'));
     });
     // Passed as text: the compiler wraps functions in a helper that does not exist in the page.
     const setHidden = (hidden: boolean) =>
@@ -99,7 +106,7 @@ describe('operators’ overview in a browser', function () {
     await setHidden(true);
     await advance(page, 20_000);
     expect(requests).to.equal(0);
-    const seen = page.waitForResponse('**/metrics');
+    const seen = page.waitForResponse('**/overview.json');
     await setHidden(false);
     await seen;
     await page.getByRole('button', { name: 'Pause' }).press('Space');
@@ -107,16 +114,27 @@ describe('operators’ overview in a browser', function () {
     const before = requests;
     await advance(page, 20_000);
     expect(requests).to.equal(before);
-    const again = page.waitForResponse('**/metrics');
+    const again = page.waitForResponse('**/overview.json');
     await page.getByRole('button', { name: 'Pause' }).press('Enter');
     await again;
+  });
+
+  it('opens filled with the last hour of the server', async () => {
+    const page = await openOverview();
+    await waitForStatus(page, 'normal');
+    const sockets = page.getByRole('table', { name: 'Sockets' });
+    expect(await sockets.innerText()).to.contain('7 bots');
+    // The line chart has values of the time before the page was opened.
+    expect(await sockets.locator('.sparkline polyline').first().getAttribute('points')).to.match(/,\d/);
+    expect(await sockets.getByRole('columnheader', { name: 'Last hour' }).count()).to.equal(1);
+    expect(await page.getByRole('table', { name: 'Processes and stores' }).innerText()).to.contain('1 of 1 answer');
   });
 
   for (const dark of [false, true])
     it(`has no axe-core violations in the ${dark ? 'dark' : 'light'} theme, and is not wider than the window`, async () => {
       await addPendingEvent();
       const page = await openOverview({ dark, bypassCSP: true });
-      await waitForStatus(page, 'Act now');
+      await advanceToStatus(page, 'Act now');
       for (const width of [360, 768, 1440]) {
         await page.setViewportSize({ width, height: 800 });
         expect(await findOverflow(page), `${width}`).to.deep.equal([]);
@@ -126,7 +144,7 @@ describe('operators’ overview in a browser', function () {
     });
 
   it('works with a password in the URL', async () => {
-    const locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
+    const locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } }, { collectIntervalMs: 50 });
     try {
       const page = await open({ origin: `http://127.0.0.1:${locked.port}` });
       await page.goto(`http://ops:secret@127.0.0.1:${locked.port}/`);

@@ -1,15 +1,13 @@
-import { type State, worstOf } from './assessment.ts';
 import { elementById, setText } from './dom.ts';
-import { type Groups, groupsOf, type Row } from './groups.ts';
-import { addReading, type History } from './history.ts';
-import { createReader } from './reading.ts';
+import { type GroupId, type Overview, type Row, type State, worstOf } from './rows.ts';
 import { fillTable, stateBadge, stateNames } from './table.ts';
 
-/** How often the metrics are read, and how long that may take, in milliseconds. */
+/** How often the overview is loaded, how long that may take, and from which age on it is out of date, in milliseconds. */
 const intervalMs = 5_000;
 const timeoutMs = 10_000;
+const maxAgeMs = 30_000;
 
-const ids: readonly (keyof Groups)[] = ['messages', 'sockets', 'queues', 'outbox', 'slowest', 'errors', 'stores'];
+const ids: readonly GroupId[] = ['messages', 'sockets', 'queues', 'outbox', 'slowest', 'errors', 'stores'];
 const tables = ids.map((id) => {
   const table = elementById(id).querySelector('table');
   const [body] = table?.tBodies ?? [];
@@ -22,11 +20,10 @@ const tables = ids.map((id) => {
     show: fillTable(body, id === 'queues' ? queueLink : undefined),
   };
 });
-const read = createReader();
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const pause = elementById('pause') as HTMLButtonElement;
 
-let history: History = [];
+let overview: Overview | null = null;
 let lastAt: number | null = null;
 let failure: string | null = null;
 let timer: number | undefined;
@@ -52,14 +49,14 @@ function summary(rows: readonly Row[]): [State, string] {
 }
 
 function show(): void {
-  const groups = groupsOf(history);
+  const rowsOf = (id: GroupId): readonly Row[] => overview?.groups[id] ?? [];
   for (const { id, table, none, mark, show: showRows } of tables) {
-    showRows(groups[id]);
-    table.hidden = groups[id].length === 0;
-    none.hidden = groups[id].length > 0;
-    markState(mark, worstOf(groups[id].map(({ assessment }) => assessment.state)));
+    showRows(rowsOf(id));
+    table.hidden = rowsOf(id).length === 0;
+    none.hidden = rowsOf(id).length > 0;
+    markState(mark, worstOf(rowsOf(id).map(({ assessment }) => assessment.state)));
   }
-  const [state, text] = summary(Object.values(groups).flat());
+  const [state, text] = summary(ids.flatMap(rowsOf));
   markState(elementById('state'), state);
   setText(elementById('summary'), text);
   document.body.classList.toggle('old', failure !== null);
@@ -80,15 +77,14 @@ async function load(): Promise<void> {
   const timeout = setTimeout(() => reading?.abort(), timeoutMs);
   try {
     // The URL is built from the origin, because the address of the page may contain a password, and `fetch` refuses such a URL.
-    const response = await fetch(new URL('/metrics', location.origin), { signal });
+    const response = await fetch(new URL('/overview.json', location.origin), { signal });
     if (response.status !== 200)
       throw new Error(
         response.status === 401 ? 'the password is required again; reload the page' : `the server responded with status ${response.status}`,
       );
-    const text = await response.text();
-    lastAt = Date.now();
-    history = addReading(history, read(text, lastAt));
-    failure = null;
+    overview = (await response.json()) as Overview;
+    lastAt = Date.now() - overview.ageMs;
+    failure = overview.ageMs > maxAgeMs ? `ops has not collected them for ${Math.round(overview.ageMs / 1000)} seconds` : null;
   } catch (error) {
     if (document.hidden) return;
     failure = signal.aborted
@@ -100,10 +96,10 @@ async function load(): Promise<void> {
     clearTimeout(timeout);
     reading = null;
   }
-  if (history.length > 0 || failure !== null) show();
+  if (overview !== null || failure !== null) show();
 }
 
-/** Loads the metrics now and then every 5 s, while the page is visible and not paused. */
+/** Loads the overview now and then every 5 s, while the page is visible and not paused. */
 async function refresh(): Promise<void> {
   clearTimeout(timer);
   showUpdateTime();

@@ -2,8 +2,8 @@
 export const width = 120;
 export const height = 28;
 const edge = 2;
-/** How many values fit into the width. The newest value is at the right end. With fewer values the left part is empty. */
-const capacity = 60;
+/** How many steps between values fit into the width: an hour of half minutes. The newest value is at the right end. With fewer values the left part is empty. */
+const capacity = 119;
 
 /** The points of a line through `values`, oldest first, as one or more lines: a line ends where a value is not known. The bottom is 0. */
 export function toPolylines(values: readonly (number | null)[]): string[] {

@@ -1,6 +1,5 @@
-import type { State } from './assessment.ts';
 import { element, setText, svgElement } from './dom.ts';
-import type { Row } from './groups.ts';
+import type { Row, State } from './rows.ts';
 import { drawSparkline } from './sparkline.ts';
 
 /** The name of each state. It is shown with a shape, so that nobody has to distinguish colors. */
@@ -35,7 +34,7 @@ function createRow(name: string, link: string | null): TableRow {
     tr: element('tr', { role: 'row' }, head, now, recent, state, details),
     show(row) {
       setText(now, row.now);
-      recent.replaceChildren(...(row.recent.some((value) => value !== null) ? [drawSparkline(row.recent)] : []));
+      recent.replaceChildren(...(row.lastHour.some((value) => value !== null) ? [drawSparkline(row.lastHour)] : []));
       setText(advice, row.assessment.advice);
       advice.hidden = row.assessment.advice === '';
       setText(normal, row.assessment.normal);

@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Running } from '../../base/process.ts';
 import { type JobData, type JobName, jobLock, jobs, type QueueName, queues } from '../../contract/jobs.ts';
 import type { Keys } from '../redis/log/keys.ts';
 import { createRedis, failFast } from '../redis/redis.ts';
+import { closeWorker } from './close-worker.ts';
 import type { JobPriorities } from './job-priorities.ts';
 import type { Handlers, JobResult, StayWithKey } from './queue.ts';
 import { getParts, getQueueName } from './queue-parts.ts';
@@ -16,6 +17,12 @@ const validators = new Map(Object.entries(jobs).map(([name, entry]) => [name, aj
 
 /** Called with each job that has ended, for metrics. */
 export type OnJobEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
+
+/** The consumers of every queue. */
+export interface Consumers extends Running {
+  /** The queues whose consumer has stopped without being closed. While Redis is unavailable, consumers wait for it, and have not stopped. */
+  findStopped(): string[];
+}
 
 /** How many jobs of each part of a queue one process runs at least, so that a slow one does not delay the others. */
 const minPartConcurrency = 2;
@@ -30,7 +37,7 @@ export function openConsumers<P>(
   handlers: Handlers<P>,
   onJobEnded: OnJobEnded,
   stayWithKey: StayWithKey,
-): { close(): Promise<void> } {
+): Consumers {
   const detached = new Set<Promise<void>>();
   let runningCount = 0;
   let isClosing = false;
@@ -110,6 +117,7 @@ export function openConsumers<P>(
     return parts.map(({ part, prefix }) => openWorker(name, part, prefix, concurrency));
   });
   return {
+    findStopped: () => workers.filter((worker) => !worker.isRunning()).map(({ name }) => name),
     close: async () => {
       isClosing = true;
       await Promise.all(workers.map((worker) => closeWorker(worker, () => runningCount > 0)));
@@ -129,29 +137,6 @@ async function leaveForOthers(job: Job, token: string | undefined): Promise<neve
   // A random pause, because of two workers that look for the job in the same millisecond Redis always prefers the older connection.
   await job.moveToDelayed(Date.now() + randomInt(50, 200), token);
   throw new DelayedError();
-}
-
-/** How long a worker on a cluster may take to close after its jobs have ended, in milliseconds. */
-const closeTimeoutMs = 1_000;
-
-/** Closes a worker once its jobs have ended. It also resolves while Redis is unavailable, when BullMQ's own `close` would wait forever. */
-async function closeWorker(worker: Worker, areJobsRunning: () => boolean): Promise<void> {
-  const closed = worker.close();
-  // `close` waits until the blocking connection has ended. That never happens while the connection waits for its next try to connect.
-  const blocking = await worker.getBackend().blockingClient?.catch(() => undefined);
-  if (blocking?.isCluster) {
-    // BullMQ would reconnect because its blocking command failed, and then wait for an end that does not come either.
-    blocking.connect = () => Promise.reject(new Error('the worker is closing'));
-    // If a node was lost, the blocking command may never end. Stop waiting for it once no job runs.
-    while (!(await Promise.race([closed.then(() => true), sleep(closeTimeoutMs, false)])) && areJobsRunning());
-    return blocking.disconnect();
-  }
-  if (blocking?.status === 'reconnecting')
-    await blocking.connect().then(
-      () => blocking.disconnect(),
-      () => undefined,
-    );
-  await closed;
 }
 
 /** The wait before the next attempt, in milliseconds: it doubles from the job's `first` up to its `max`. */

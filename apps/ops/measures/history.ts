@@ -1,10 +1,10 @@
 import { addHistogram, emptyHistogram, type Histogram } from './histogram.ts';
 import type { Growth, Reading } from './reading.ts';
 
-/** How long the page keeps readings, in milliseconds, and how many it keeps at most. */
+/** How long readings are kept, in milliseconds, and how many at most. */
 export const historyMs = 5 * 60_000;
 const readingsMax = 61;
-/** Rates are computed over this many milliseconds. Processes publish their metrics every 2 s, so rates over a shorter time would jump. */
+/** Rates are computed over this many milliseconds. Rates over a shorter time would jump. */
 const rateMs = 30_000;
 
 /** The readings of the last 5 minutes, oldest first. */
@@ -38,5 +38,5 @@ export function growthOver(history: History, ms: number): Growth | null {
   return total;
 }
 
-/** The growth of the last 30 s, which the page shows as "now". */
+/** The growth of the last 30 s, which the overview shows as "now". */
 export const growthNow = (history: History): Growth | null => growthOver(history, rateMs);

@@ -1,8 +1,8 @@
-import { parseExposition, type Sample } from './exposition.ts';
+import type { Sample } from './exposition.ts';
 import { emptyHistogram, type Histogram } from './histogram.ts';
 import { createIncreases, type Increase } from './increase.ts';
 
-/** Every metric that the overview reads, with the labels that it needs. */
+/** Every metric that the overview reads, with the labels that it needs. Ops adds the label `process` when it collects them. */
 export const readMetrics = {
   parlance_up: ['store'],
   parlance_events_total: ['event', 'process'],
@@ -28,7 +28,8 @@ export const readMetrics = {
 type MetricName = keyof typeof readMetrics;
 
 const parts = ['', '_bucket', '_sum', '_count'];
-const wanted = new Set(Object.keys(readMetrics).flatMap((name) => parts.map((part) => name + part)));
+/** The names of the samples that the overview reads. */
+export const wantedNames: ReadonlySet<string> = new Set(Object.keys(readMetrics).flatMap((name) => parts.map((part) => name + part)));
 const counted: readonly MetricName[] = [
   'parlance_events_total',
   'parlance_delivery_seconds',
@@ -61,7 +62,14 @@ export interface EndpointReading {
   p95Secs: number;
 }
 
-/** The growth of the counters since the previous reading. It is null in the first reading, and while Redis is unavailable. */
+/** A process, and whether it answered with its metrics. */
+export interface ProcessReading {
+  name: string;
+  url: string;
+  isUp: boolean;
+}
+
+/** The growth of the counters since the previous reading. It is null in the first reading. */
 export interface Growth {
   secs: number;
   messages: number;
@@ -73,9 +81,9 @@ export interface Growth {
   jobs: Map<string, { done: number; failed: number }>;
 }
 
-/** The values of `/metrics` at one time. Values that are not known are null. */
+/** The values of all processes and stores at one time. Values that are not known are null. */
 export interface Reading {
-  /** The time in Unix milliseconds, by the browser's clock. */
+  /** The time by a monotonic clock, in milliseconds. */
   at: number;
   database: boolean;
   redis: boolean;
@@ -86,7 +94,9 @@ export interface Reading {
   redisNoeviction: number | null;
   /** 1 if Redis stores what it holds on disk, otherwise 0. */
   redisAof: number | null;
-  /** null while Redis is unavailable, because the processes publish their metrics there. */
+  /** The processes, and whether each one answered. Null if Redis has been unavailable since ops started, because their addresses are there. */
+  processes: readonly ProcessReading[] | null;
+  /** The gateway nodes that answered; null as above. */
   nodes: Node[] | null;
   queues: Map<string, QueueReading>;
   endpoints: Map<string, EndpointReading>;
@@ -181,12 +191,11 @@ function endpointsOf(samples: Samples): Map<string, EndpointReading> {
   return endpoints;
 }
 
-/** Creates a function that parses the text of `/metrics` and compares it with the previous one. `at` is in Unix milliseconds. */
-export function createReader(): (text: string, at: number) => Reading {
+/** Creates a function that makes a reading of samples and compares it with the previous one. `at` is in milliseconds, by a monotonic clock. */
+export function createReader(): (found: readonly Sample[], processes: Reading['processes'], at: number) => Reading {
   const increasesOf = createIncreases();
   let last: number | null = null;
-  return (text, at) => {
-    const found = parseExposition(text, wanted);
+  return (found, processes, at) => {
     const samples = new Samples(found);
     const redis = samples.one('parlance_up', 'store', 'redis') === 1;
     const increases = increasesOf(found.filter(({ name }) => counters.has(name)));
@@ -203,10 +212,11 @@ export function createReader(): (text: string, at: number) => Reading {
       redisMemoryShare: max === null || used === null ? null : max > 0 ? used / max : 0,
       redisNoeviction: samples.one('parlance_redis_noeviction'),
       redisAof: samples.one('parlance_redis_aof'),
-      nodes: redis ? nodesOf(samples) : null,
+      processes,
+      nodes: processes && nodesOf(samples),
       queues: queuesOf(samples),
       endpoints: endpointsOf(samples),
-      growth: redis && increases && secs > 0 ? growthOf(increases, secs) : null,
+      growth: increases && secs > 0 ? growthOf(increases, secs) : null,
     };
   };
 }

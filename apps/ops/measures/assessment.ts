@@ -1,12 +1,4 @@
-/** The state of a measure: normal, should be checked, needs action now, or not known. */
-export type State = 'ok' | 'warning' | 'critical' | 'unknown';
-
-/** The assessment of a measure: its state, what is normal, and what to do. `advice` is empty if the state is `ok` or `unknown`. */
-export interface Assessment {
-  state: State;
-  normal: string;
-  advice: string;
-}
+import type { Assessment } from '../page/rows.ts';
 
 /** A measure to assess. `value` is null if it is not known now. For shares and times, `count` is the number of events that it was computed from. */
 export interface Measure {
@@ -160,6 +152,14 @@ export const rules = {
     warning: 1,
     lowIsBad: true,
   },
+  // The value is the share of the processes that answered in one of the last two collections.
+  processes: {
+    normal: 'Ops reaches the metrics of every process.',
+    advice:
+      'The values of these processes are missing here. Check that they run, and that METRICS_HOST of each is an address that ops can reach.',
+    warning: 1,
+    lowIsBad: true,
+  },
   'worker-beat': {
     normal: 'A worker sent a heartbeat in the last 5 seconds.',
     advice: 'Start a worker (npm run worker), or check its log. Messages can still be sent, but they are not delivered.',
@@ -182,8 +182,3 @@ export function assess({ name, value, count = Infinity }: Measure): Assessment {
   const state = count >= minCount ? (isCritical ? 'critical' : isWarning ? 'warning' : 'ok') : isCritical ? 'warning' : 'ok';
   return { state, normal, advice: state === 'ok' ? '' : advice };
 }
-
-const ranks: readonly State[] = ['ok', 'unknown', 'warning', 'critical'];
-
-/** The worst of `states`; `ok` when there are none. */
-export const worstOf = (states: readonly State[]): State => ranks[Math.max(0, ...states.map((state) => ranks.indexOf(state)))] ?? 'ok';

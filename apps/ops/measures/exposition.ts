@@ -5,7 +5,7 @@ export interface Sample {
   value: number;
 }
 
-/** Limits far above what an installation reports, so that an unexpected response cannot fill the page's memory. */
+/** Limits far above what an installation reports, so that an unexpected response cannot fill the memory. */
 const samplesMax = 200_000;
 const labelsMax = 16;
 

@@ -1,0 +1,57 @@
+import type { Keys } from './log/keys.ts';
+import { bindScript, nowLua, type RedisClient } from './redis.ts';
+
+/** How long an address stays registered after it was last registered, in milliseconds. */
+const leaseMs = 20_000;
+/** How often a process registers its address again, in milliseconds. */
+export const registerIntervalMs = 5_000;
+/** The maximum number of addresses that are read. */
+const maxProcesses = 1_000;
+
+/** A live process of the installation, and the URL at which it serves its metrics and its health check. */
+export interface ProcessAddress {
+  /** `<role>:<random>`. */
+  name: string;
+  url: string;
+}
+
+/** The addresses of all live processes, by which the operators' overview finds their metrics (docs/operations.md#metrics). */
+export interface ProcessAddresses {
+  /** Registers a process for 20 s. Rejects while Redis is unavailable. */
+  registerProcess(address: ProcessAddress): Promise<void>;
+  /** Removes a process that stops. Rejects while Redis is unavailable. */
+  unregisterProcess(address: ProcessAddress): Promise<void>;
+  /** The live processes in the order of their names, at most 1,000. Rejects while Redis is unavailable. */
+  listProcesses(): Promise<ProcessAddress[]>;
+}
+
+// KEYS: addresses, a sorted set; a score is the time at which the entry expires by Redis' clock, because the clocks of machines may differ. ARGV: entry.
+const registerLua = `${nowLua}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZADD', KEYS[1], now + ${leaseMs}, ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ${leaseMs})
+return 1
+`;
+const listLua = `${nowLua}
+return redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'LIMIT', 0, ${maxProcesses})
+`;
+
+const toEntry = ({ name, url }: ProcessAddress): string => `${name} ${url}`;
+
+/** Binds the addresses of one installation to `redis`. */
+export function createProcessAddresses(redis: RedisClient, keys: Keys): ProcessAddresses {
+  const registerScript = bindScript<number>(redis, 'parlanceRegisterProcess', registerLua);
+  const listScript = bindScript<string[]>(redis, 'parlanceListProcesses', listLua);
+  const key = `${keys.partitionPrefix(0)}processes`;
+  return {
+    registerProcess: async (address) => void (await registerScript([key], [toEntry(address)])),
+    unregisterProcess: async (address) => void (await redis.zrem(key, toEntry(address))),
+    listProcesses: async () => {
+      const entries = (await listScript([key], [])).toSorted();
+      return entries.map((entry) => {
+        const [name = '', url = ''] = entry.split(' ');
+        return { name, url };
+      });
+    },
+  };
+}
