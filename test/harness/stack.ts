@@ -108,14 +108,18 @@ export interface Stack {
 }
 
 /** Starts `counts` processes of each role with `env`, each on a free port unless `env` sets one, and waits until all are ready. */
-export async function startStack(counts: { api: number; gateway: number; worker: number }, env: Record<string, string>): Promise<Stack> {
+export async function startStack(
+  counts: { api: number; gateway: number; worker: number; ops?: number },
+  env: Record<string, string>,
+): Promise<Stack> {
   const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
-  const [apis, gateways, workers] = await Promise.all([
+  const [apis, gateways, workers, ops] = await Promise.all([
     many('api', counts.api),
     many('gateway', counts.gateway),
     many('worker', counts.worker),
+    many('ops', counts.ops ?? 0),
   ]);
-  const all = [...apis, ...gateways, ...workers];
+  const all = [...apis, ...gateways, ...workers, ...ops];
   await prepareDatabase(readConfig(env));
   await Promise.all(all.map((role) => role.start()));
   return {

@@ -29,7 +29,6 @@ interface Compose {
   volumes: Record<string, unknown>;
   networks: Record<string, { internal?: boolean } | null>;
 }
-
 const roles = { api: 2, gateway: 2, worker: 2, ops: 1 };
 const entryFolders: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
 /** The roles that store files, which must share one volume. */
