@@ -156,6 +156,16 @@ export const settings = {
     '0',
     integer(0, 8),
   ),
+  REGISTRATION: setting(
+    'Who can create an account: anyone (open), people with an invite to a server (invite), or nobody (closed).',
+    'open',
+    oneOf('open', 'invite', 'closed'),
+  ),
+  SERVER_CREATION: setting(
+    'Who can create servers: everyone, or only operators on the command line (operators).',
+    'everyone',
+    oneOf('everyone', 'operators'),
+  ),
   HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', integer(500, 300_000)),
   OUTBOUND_ALLOW: setting(
     'Comma-separated host:port pairs that outbound requests may reach even if they are private or use plain http. For development.',

@@ -1,4 +1,5 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
 import { exitCodes } from './result.ts';
 
@@ -8,14 +9,33 @@ export type OperatorCommand =
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
   | { command: 'early-access'; userId: string; undo?: boolean }
+  | { command: 'suspend'; userId: string; reason?: string }
+  | { command: 'restore' | 'reset-password' | 'end-sessions'; userId: string }
+  | { command: 'create-server'; name: string; owner: string }
+  | { command: 'transfer-server'; serverId: string; userId: string }
+  | { command: 'delete-server'; serverId: string }
   | { command: 'rotate-key' }
-  | { command: 'migrate' };
+  | { command: 'migrate' }
+  | ListCommand;
 
 /** A command that uses the whole platform. `migrate` makes the database fit for it. */
 export type PlatformCommand = Exclude<OperatorCommand, { command: 'migrate' }>;
 
+/** A command that changes nothing. */
+export type ListCommand =
+  | { command: 'accounts' | 'servers'; query?: string; after?: string; limit?: number }
+  | { command: 'account'; userId: string }
+  | { command: 'storage'; limit?: number }
+  | { command: 'audit'; before?: string; limit?: number };
+
+/** The longest command line argument that is text, such as a query. */
+const textChars = 100;
+
 /** A parsed command line. `usage` means that it is not valid. */
-export type ParsedLine = { kind: 'command'; command: OperatorCommand } | { kind: 'help'; text: string } | { kind: 'usage'; text: string };
+export type ParsedLine =
+  | { kind: 'command'; command: OperatorCommand; as?: string }
+  | { kind: 'help'; text: string }
+  | { kind: 'usage'; text: string };
 
 const exitCodeHelp = `
 Exit codes:
@@ -35,10 +55,91 @@ function parseTypes(text: string): ServerType[] {
   });
 }
 
+const parseText =
+  (maxChars: number) =>
+  (text: string): string => {
+    if (text.trim() === '' || text.length > maxChars) throw new InvalidArgumentError(`Use 1 to ${maxChars} characters.`);
+    return text;
+  };
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > limits.operatorPageMax)
+    throw new InvalidArgumentError(`Use a number from 1 to ${limits.operatorPageMax}.`);
+  return limit;
+}
+
+/** Adds the commands that list accounts, servers and the audit log. */
+function addListCommands(program: Command, take: (command: OperatorCommand) => void): void {
+  type Page = { after?: string; limit?: number };
+  const help = `how many to list: 1 to ${limits.operatorPageMax}, by default ${limits.operatorPageDefault}`;
+  for (const [command, about] of [
+    ['accounts', 'list people by username, or those whose username begins with a text, or the account with an id'],
+    ['servers', 'list servers, oldest first, or those whose name begins with a text, or the server with an id'],
+  ] as const)
+    program
+      .command(command)
+      .description(about)
+      .argument('[query]', 'the beginning of the name, or an id', parseText(textChars))
+      .option('--after <cursor>', 'continue after the end of a page', parseText(textChars))
+      .option('--limit <n>', help, parseLimit)
+      .action((query: string | undefined, page: Page) => take({ command, ...(query === undefined ? {} : { query }), ...page }));
+  program
+    .command('account <userId>')
+    .description('show an account: sessions, servers, applications, suspension')
+    .action((userId: string) => take({ command: 'account', userId }));
+  program
+    .command('storage')
+    .description('list the servers that store files, largest first')
+    .option('--limit <n>', help, parseLimit)
+    .action((page: Page) => take({ command: 'storage', ...page }));
+  program
+    .command('audit')
+    .description('list the commands that operators ran, newest first')
+    .option('--before <id>', 'continue before an entry', parseText(textChars))
+    .option('--limit <n>', help, parseLimit)
+    .action((page: { before?: string; limit?: number }) => take({ command: 'audit', ...page }));
+}
+
+/** Adds the commands that change accounts and servers. */
+function addChangeCommands(program: Command, take: (command: OperatorCommand) => void): void {
+  program
+    .command('suspend <userId>')
+    .description('suspend a person: ends all sessions, refuses logins, and refuses the tokens of the person’s bots')
+    .option('--reason <text>', 'a note for operators', parseText(limits.suspensionReasonChars))
+    .action((userId: string, options: { reason?: string }) => take({ command: 'suspend', userId, ...options }));
+  for (const [command, about] of [
+    ['restore', 'end the suspension of a person'],
+    ['reset-password', 'print a link with which a person chooses a new password, once, within an hour'],
+    ['end-sessions', 'end all sessions of a person'],
+  ] as const)
+    program
+      .command(`${command} <userId>`)
+      .description(about)
+      .action((userId: string) => take({ command, userId }));
+  program
+    .command('create-server')
+    .description('create a server of a person, unless the person owns one of this name')
+    .argument('<name>', 'the name of the server', parseText(limits.nameChars))
+    .requiredOption('--owner <userId>', 'the person who will own it')
+    .action((name: string, { owner }: { owner: string }) => take({ command: 'create-server', name, owner }));
+  program
+    .command('transfer-server <serverId> <userId>')
+    .description('make a person who is in the server its owner')
+    .action((serverId: string, userId: string) => take({ command: 'transfer-server', serverId, userId }));
+  program
+    .command('delete-server <serverId>')
+    .description('delete a server with everything in it')
+    .action((serverId: string) => take({ command: 'delete-server', serverId }));
+}
+
 function createProgram(take: (command: OperatorCommand) => void): Command {
   const program = new Command('operator')
-    .description('Grants server types, tags and badges, re-encrypts secrets and migrates the database. Changes take effect at once.')
+    .description(
+      'Manages accounts and servers, grants server types, tags and badges, re-encrypts secrets and migrates the database. Changes take effect at once.',
+    )
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
+    .option('--as <name>', 'the name of the operator in the audit log; default: the user of the operating system', parseText(textChars))
     .configureHelp({ helpWidth: 160 }) // one line each
     .addHelpText('after', exitCodeHelp)
     .showHelpAfterError('Run `operator help` to list the commands.');
@@ -70,6 +171,8 @@ function createProgram(take: (command: OperatorCommand) => void): Command {
     .command('migrate')
     .description('create missing indexes and run pending migrations; run it before the processes of a new version start')
     .action(() => take({ command: 'migrate' }));
+  addListCommands(program, take);
+  addChangeCommands(program, take);
   return program;
 }
 
@@ -90,5 +193,8 @@ export function parseCommandLine(args: readonly string[]): ParsedLine {
     if (!(error instanceof CommanderError)) throw error;
     return { kind: error.exitCode === 0 ? 'help' : 'usage', text: text.trim().replace(/^error: /, '') };
   }
-  return command ? { kind: 'command', command } : { kind: 'usage', text: program.helpInformation().trim() };
+  const { as } = program.opts<{ as?: string }>();
+  return command
+    ? { kind: 'command', command, ...(as === undefined ? {} : { as }) }
+    : { kind: 'usage', text: program.helpInformation().trim() };
 }

@@ -1,20 +1,21 @@
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
+import { runAudited } from '../../lib/domain/operators/audit.ts';
 import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
-import type { Platform } from '../../lib/store/platform.ts';
-import type { PlatformCommand } from './commands.ts';
+import type { Platform, WakePlatform } from '../../lib/store/platform.ts';
+import { type ChangeCommand, executeChange } from './changes.ts';
+import type { ListCommand, PlatformCommand } from './commands.ts';
+import { executeList } from './lists.ts';
 import { exitCodes, type Result } from './result.ts';
+import { quoted } from './text.ts';
 
 type GrantedValue = readonly string[] | string | boolean | null;
-
-/** Quotes a name. Users choose names, so control characters, which could control the terminal, are replaced. */
-const quoted = (name: string): string => `“${name.replace(/\p{C}/gu, '\uFFFD')}”`;
 
 const toText = (value: GrantedValue): string => {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return (typeof value === 'string' ? value : value?.join(', ')) || 'none';
 };
 
-type GrantCommand = Exclude<PlatformCommand, { command: 'rotate-key' }>;
+type GrantCommand = Extract<PlatformCommand, { command: 'server-types' | 'verify-bot' | 'tag' | 'early-access' }>;
 
 /** Executes a granting command. Returns the name of what is granted, and the result. */
 async function grant(
@@ -52,13 +53,7 @@ async function rotate(platform: Platform, report: (line: string) => void): Promi
   };
 }
 
-/** Executes one command and returns what changed. A long one reports its progress line by line. Rejects with a `Refusal` if a rule forbids the change. */
-export async function executeCommand(
-  platform: Platform,
-  command: PlatformCommand,
-  report: (line: string) => void = () => undefined,
-): Promise<Result> {
-  if (command.command === 'rotate-key') return rotate(platform, report);
+async function executeGrant(platform: Platform, command: GrantCommand): Promise<Result> {
   const [noun, { unlisted, ...granted }] = await grant(platform, command);
   const changed = JSON.stringify(granted.before) !== JSON.stringify(granted.after) || unlisted === true;
   const [before, after] = [toText(granted.before), toText(granted.after)];
@@ -68,4 +63,36 @@ export async function executeCommand(
     json: { ok: true, command: command.command, changed, ...granted, ...(unlisted === undefined ? {} : { unlisted }) },
     text: `${quoted(granted.name)} (${granted.id}): ${change}${unlisted ? ' The server was removed from Discovery.' : ''}`,
   };
+}
+
+const listCommands: readonly string[] = ['accounts', 'servers', 'account', 'storage', 'audit'] satisfies ListCommand['command'][];
+const isList = (command: PlatformCommand): command is ListCommand => listCommands.includes(command.command);
+const grantCommands: readonly string[] = ['server-types', 'verify-bot', 'tag', 'early-access'] satisfies GrantCommand['command'][];
+const isGrant = (command: ChangeCommand | GrantCommand): command is GrantCommand => grantCommands.includes(command.command);
+
+/** How a command runs: who runs it, for the audit log, and what gets the progress of a long one line by line. */
+export interface Run {
+  operator: string;
+  report?: (line: string) => void;
+}
+
+/**
+ * Executes one command and returns what changed. A command that can change something leaves an entry in the operators' audit log. Rejects with a `Refusal` if a
+ * rule forbids the change.
+ */
+export async function executeCommand(
+  platform: WakePlatform,
+  command: PlatformCommand,
+  { operator, report = () => undefined }: Run,
+): Promise<Result> {
+  if (isList(command)) return executeList(platform, command);
+  const { command: name, ...given } = command;
+  const run = (): Promise<Result> => {
+    if (command.command === 'rotate-key') return rotate(platform, report);
+    return isGrant(command) ? executeGrant(platform, command) : executeChange(platform, command);
+  };
+  return runAudited(platform, { operator, command: name, given }, run, ({ json }) => ({
+    isChanged: json.changed === true,
+    ...(typeof json.id === 'string' ? { targetId: json.id } : {}),
+  }));
 }

@@ -1,5 +1,6 @@
+import { userInfo } from 'node:os';
 import { readConfigOrExit } from '../../config/index.ts';
-import type { Platform } from '../../lib/store/platform.ts';
+import type { WakePlatform } from '../../lib/store/platform.ts';
 import { parseCommandLine } from './commands.ts';
 import { exitCodes, failure, type Result } from './result.ts';
 
@@ -9,6 +10,15 @@ import { exitCodes, failure, type Result } from './result.ts';
  */
 const args = process.argv.slice(2);
 const isJson = args.includes('--json');
+
+/** The user of the operating system; `uid` and its number in a container that has no name for it. */
+function readUserName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
 
 /** Prints the result and then exits, even if connections are still open. */
 function exitWith({ exitCode, json, text }: Result): void {
@@ -25,7 +35,7 @@ switch (parsed.kind) {
     exitWith(failure(exitCodes.usage, 'usage', parsed.text));
     break;
   case 'command': {
-    const { command } = parsed;
+    const { command, as: operator = readUserName() } = parsed;
     const config = readConfigOrExit((message) => exitWith(failure(exitCodes.configuration, 'configuration', message)));
     // Loaded only here, because these modules take a second to load, and help and usage errors do not need the stores.
     const [{ runWithDatabase, runWithPlatform }, { executeCommand }, { executeMigrate }] = await Promise.all([
@@ -36,8 +46,8 @@ switch (parsed.kind) {
     const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
     if (command.command === 'migrate') exitWith(await runWithDatabase(config, (db) => executeMigrate(db, config, report)));
     else {
-      const work = (platform: Platform): Promise<Result> => executeCommand(platform, command, report);
-      exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' }));
+      const work = (platform: WakePlatform): Promise<Result> => executeCommand(platform, command, { operator, report });
+      exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' || command.command === 'delete-server' }));
     }
   }
 }

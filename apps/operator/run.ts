@@ -5,7 +5,7 @@ import { ConfigurationError } from '../../lib/base/process.ts';
 import { openCheckedDatabase } from '../../lib/store/mongo/app-key.ts';
 import { type Database, isDatabaseError, isUnavailable } from '../../lib/store/mongo/database.ts';
 import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
-import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
+import { openOperatorPlatform, type WakePlatform } from '../../lib/store/platform.ts';
 import { exitCodes, failure, type Result } from './result.ts';
 
 /** How long opening the stores, the command and closing may take together, in milliseconds. With the start of the process that is less than 5 s. */
@@ -50,7 +50,7 @@ async function openAndRun<T extends { close(): Promise<void> }>(
  */
 export async function runWithPlatform(
   config: Config,
-  work: (platform: Platform) => Promise<Result>,
+  work: (platform: WakePlatform) => Promise<Result>,
   { isLong = false } = {},
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;

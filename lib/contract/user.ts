@@ -109,8 +109,13 @@ const Username = Type.String({
 });
 const Password = Type.String({ minLength: 8, maxLength: 256 });
 
-/** `POST /api/auth/register`. */
-export const RegisterInput = Type.Object({ username: Username, password: Password, displayName: Type.Optional(Name(32)) });
+/** `POST /api/auth/register`. `invite` is the code of an invite to a server; it is read only with `REGISTRATION=invite`. */
+export const RegisterInput = Type.Object({
+  username: Username,
+  password: Password,
+  displayName: Type.Optional(Name(32)),
+  invite: Type.Optional(Type.String({ maxLength: 64 })),
+});
 export type RegisterInput = Static<typeof RegisterInput>;
 
 /** `POST /api/auth/login`. */
@@ -128,6 +133,24 @@ export type LoginCodeInput = Static<typeof LoginCodeInput>;
 /** `POST /api/auth/codes/preview` 200: the account that a code logs in, and when the code expires. */
 export const LoginCodePreview = Type.Object({ user: UserSummary, expiresAt: Timestamp });
 export type LoginCodePreview = Static<typeof LoginCodePreview>;
+
+/** `POST /api/auth/password-reset/preview`. */
+export const PasswordResetCode = Type.Object({ code: Type.String({ maxLength: 256 }) });
+
+/** `POST /api/auth/password-reset`. */
+export const PasswordResetInput = Type.Object({ ...PasswordResetCode.properties, newPassword: Password });
+export type PasswordResetInput = Static<typeof PasswordResetInput>;
+
+/** `POST /api/auth/password-reset/preview` 200: the account whose password a code changes, and when the code expires. */
+export const PasswordResetPreview = Type.Object({ user: UserSummary, expiresAt: Timestamp });
+export type PasswordResetPreview = Static<typeof PasswordResetPreview>;
+
+/** `GET /api/instance`: who can create accounts and servers on this installation. */
+export const Instance = Type.Object({
+  registration: Type.Union([Type.Literal('open'), Type.Literal('invite'), Type.Literal('closed')]),
+  serverCreation: Type.Union([Type.Literal('everyone'), Type.Literal('operators')]),
+});
+export type Instance = Static<typeof Instance>;
 
 /** A new session: the account and the token. The token is shown only in this response. */
 export const Session = Type.Object({ user: Me, token: Type.String() });

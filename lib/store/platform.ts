@@ -51,6 +51,9 @@ export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'i
   nextMessageId(): Promise<string>;
 }
 
+/** The platform of rules that only wake workers, so that an operator's process, which enqueues nothing, can follow them too. */
+export type WakePlatform = Platform & Pick<EnqueuePlatform, 'wake'>;
+
 /** The platform of processes that also store files. */
 export interface FilesPlatform extends EnqueuePlatform {
   readonly blobs: Blobs;
@@ -218,5 +221,10 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
   };
 }
 
-/** Opens the platform of the operators' command line. It changes documents; other processes notice that by the access versions only. */
-export const openOperatorPlatform = (config: Config, log: Logger): Promise<Platform> => openCommonPlatform(config, log, 'operator');
+/**
+ * Opens the platform of the operators' command line. It changes documents; other processes notice that by the access versions, and the workers' sweeps find
+ * the events and removals, because it wakes nobody.
+ */
+export async function openOperatorPlatform(config: Config, log: Logger): Promise<WakePlatform> {
+  return { ...(await openCommonPlatform(config, log, 'operator')), wake: () => undefined };
+}

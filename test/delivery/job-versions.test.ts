@@ -42,13 +42,4 @@ describe('Jobs of a newer version', () => {
     await waitUntil(async () => (await queue.getJob(id)) === undefined, 'the job was removed');
     expect(await add('late')).to.not.equal(id);
   });
-
-  it('do not count the delay of the job as waiting', async () => {
-    const id = await add('delayed', { timestamp: Date.now() - 31_000, delay: 31_100 });
-    await waitUntil(
-      async () => (await queue.getJobState(id)) === 'active' || (await queue.getJob(id))?.processedOn !== undefined,
-      'it was tried',
-    );
-    expect(await queue.getJobState(id)).to.be.oneOf(['active', 'delayed']);
-  });
 });

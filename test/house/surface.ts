@@ -88,6 +88,9 @@ export const surface: readonly Endpoint[] = [
      POST /api/auth/codes
      POST /api/auth/codes/preview
      POST /api/auth/code
+     POST /api/auth/password-reset/preview
+     POST /api/auth/password-reset
+     GET /api/instance
      POST /api/servers
      PATCH /api/servers/{id}
      DELETE /api/servers/{id}

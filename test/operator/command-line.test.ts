@@ -43,7 +43,7 @@ describe('npm run operator', function () {
     const parsed = parseCommandLine(args);
     if (parsed.kind !== 'command') throw new Error(parsed.text);
     if (parsed.command.command === 'migrate') throw new Error('it does not run on a platform');
-    return (await executeCommand(api.platform, parsed.command)).text;
+    return (await executeCommand(api.platform, parsed.command, { operator: 'test' })).text;
   }
   const typesNow = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
 
@@ -175,6 +175,18 @@ describe('npm run operator', function () {
         'early-access [options] <userId>',
         'rotate-key',
         'migrate',
+        'accounts [options] [query]',
+        'servers [options] [query]',
+        'account <userId>',
+        'storage [options]',
+        'audit [options]',
+        'suspend [options] <userId>',
+        'restore <userId>',
+        'reset-password <userId>',
+        'end-sessions <userId>',
+        'create-server [options] <name>',
+        'transfer-server <serverId> <userId>',
+        'delete-server <serverId>',
       ];
       for (const command of commands) expect(stdout.split('\n').filter((line) => line.startsWith(`  ${command}  `))).to.have.length(1);
       expect(
@@ -195,7 +207,27 @@ describe('npm run operator', function () {
     it('has the commands and exit codes of docs/operations.md', () => {
       const page = readFileSync('docs/operations.md', 'utf8').split('## Operator commands')[1]?.split('### APP_KEY')[0] ?? '';
       const rows = [...page.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
-      expect(rows).to.deep.equal(['server-types', 'verify-bot', 'tag', 'early-access', 'rotate-key', 'migrate', 'help']);
+      expect(rows).to.deep.equal([
+        'accounts',
+        'account',
+        'servers',
+        'storage',
+        'audit',
+        'suspend',
+        'restore',
+        'reset-password',
+        'end-sessions',
+        'create-server',
+        'transfer-server',
+        'delete-server',
+        'server-types',
+        'verify-bot',
+        'tag',
+        'early-access',
+        'rotate-key',
+        'migrate',
+        'help',
+      ]);
       for (const name of rows)
         expect(parseCommandLine(['help']), name)
           .to.have.property('text')

@@ -110,7 +110,7 @@ describe('npm run operator without its stores or settings', function () {
     const config = readConfig({ ...env, MONGODB_URL: databaseProxy.url });
     const { exitCode, text } = await runWithPlatform(config, (platform) => {
       databaseProxy.cut();
-      return executeCommand(platform, { command: 'tag', userId: person.id, tag: 'official' });
+      return executeCommand(platform, { command: 'tag', userId: person.id, tag: 'official' }, { operator: 'test' });
     });
     expect([exitCode, text.slice(0, 26)]).to.deep.equal([exitCodes.unavailable, 'The database (MONGODB_URL)']);
   });

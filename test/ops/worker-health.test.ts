@@ -4,6 +4,7 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startWorker } from '../../workers/start.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 
@@ -14,7 +15,7 @@ describe('the health check of a worker', () => {
   before(async () => {
     redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
     platform = await openWorkerPlatform(testConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' }), createLog('worker', 'silent'));
-    await platform.db.createIndexes();
+    await prepareDatabase(platform.config);
   });
   after(async () => {
     await platform.close();

@@ -10,9 +10,10 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
   ],
   migration: [/^lib\/store\/mongo\/(migrate|migration-lock|migrations|move-reactions)\.ts/],
-  operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/servers\/grants\.ts/],
+  operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/operators\//, /^lib\/domain\/servers\/grants\.ts/],
   sweep: [
     / (sweep|findOverdue)/,
+    /^workers\/sweep\.ts/,
     /^lib\/domain\/events\/relay\.ts/,
     /^lib\/domain\/messages\/reaction-changes\.ts (deleteReactionsOfTombstones|completeOverdueChanges)/,
     /^lib\/domain\/servers\/recounts\.ts/,

@@ -84,6 +84,23 @@ export const serversPopulation: Record<string, Population> = {
       expiresAt: new Date(Date.now() + 900_000 + n),
     }),
   ],
+  passwordResets: [
+    600,
+    (n) => ({ _id: hash(n), accountId: userId(bots + n), createdAt: at(n), expiresAt: new Date(Date.now() + 3_600_000 + n) }),
+  ],
+  operatorAudit: [
+    2_000,
+    (n) => ({
+      _id: otherId(n),
+      at: at(n),
+      operator: 'operator',
+      command: 'suspend',
+      given: { userId: userId(n) },
+      outcome: 'done',
+      targetId: userId(n),
+      expiresAt: new Date(Date.now() + 86_400_000 + n),
+    }),
+  ],
   applications: [
     bots,
     (n) => ({

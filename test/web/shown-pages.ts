@@ -15,6 +15,7 @@ const settings = (page: string) => (demo: Demo) => `/servers/${demo.server.id}/s
 /** Every page of the client and the portal by a unique name, and dialogs and panels of them, as the demo user sees them. */
 export const shownPages: Record<string, PageEntry> = {
   home: { path: () => '/', heading: /^Hello/ },
+  'reset password': { path: () => '/reset-password', heading: 'Choose a new password' },
   channel: { path: channel, heading: 'general' },
   'pinned messages': { path: channel, heading: 'general', open: (page) => page.getByRole('button', { name: 'Pinned messages' }).click() },
   threads: { path: channel, heading: 'general', open: (page) => page.getByRole('button', { name: 'Threads' }).click() },

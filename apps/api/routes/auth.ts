@@ -1,7 +1,19 @@
 import { limits } from '../../../lib/base/limits.ts';
-import { LoginCode, LoginCodeInput, LoginCodePreview, LoginInput, Me, RegisterInput, Session } from '../../../lib/contract/user.ts';
+import {
+  LoginCode,
+  LoginCodeInput,
+  LoginCodePreview,
+  LoginInput,
+  Me,
+  PasswordResetCode,
+  PasswordResetInput,
+  PasswordResetPreview,
+  RegisterInput,
+  Session,
+} from '../../../lib/contract/user.ts';
 import { login, register, toMe } from '../../../lib/domain/accounts/accounts.ts';
 import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
+import { previewPasswordReset, resetPassword } from '../../../lib/domain/accounts/password-resets.ts';
 import { endSession } from '../../../lib/domain/accounts/sessions.ts';
 import { type Route, route } from '../route.ts';
 
@@ -14,12 +26,23 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/auth/register',
     auth: 'none',
-    summary: 'Creates a person’s account and logs it in: the token goes in `Authorization: Bearer`, and is set as a cookie as well.',
+    summary:
+      'Creates a person’s account and logs it in: the token goes in `Authorization: Bearer`, and is set as a cookie as well. Where registration needs an invite, `invite` is the code of one.',
     body: RegisterInput,
     reply: { status: 201, body: Session },
     creates: 'secret',
     rateLimit: 'login',
-    errors: ['invalid_request', 'username_taken', 'idempotency_conflict', 'rate_limited', 'unavailable'],
+    errors: [
+      'invalid_request',
+      'registration_closed',
+      'invite_required',
+      'invites_paused',
+      'not_found',
+      'username_taken',
+      'idempotency_conflict',
+      'rate_limited',
+      'unavailable',
+    ],
     run: async (platform, _actor, { body, newId, client, setSessionCookie }) => {
       const session = await register(platform, body, newId, client);
       setSessionCookie(session.token);
@@ -34,7 +57,7 @@ export const authRoutes: readonly Route[] = [
     body: LoginInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
-    errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'unauthorized', 'account_suspended', 'rate_limited', 'unavailable'],
     run: async (platform, _actor, { body, client, countLoginAttempt, setSessionCookie }) => {
       await countLoginAttempt(body.username);
       const session = await login(platform, body, client);
@@ -73,12 +96,36 @@ export const authRoutes: readonly Route[] = [
     body: LoginCodeInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
-    errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'unauthorized', 'account_suspended', 'rate_limited', 'unavailable'],
     run: async (platform, _actor, { body, client, setSessionCookie }) => {
       const session = await logInByCode(platform, body.code, client);
       setSessionCookie(session.token);
       return session;
     },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/password-reset/preview',
+    auth: 'none',
+    summary:
+      'Returns the account whose password a link of an operator changes, without using up its code. Limited to ten attempts a minute for each address, shared with logins.',
+    body: PasswordResetCode,
+    reply: { status: 200, body: PasswordResetPreview },
+    rateLimit: 'login',
+    errors: ['invalid_request', 'unauthorized', 'rate_limited'],
+    run: (platform, _actor, { body }) => previewPasswordReset(platform, body.code),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/password-reset',
+    auth: 'none',
+    summary:
+      'Sets a new password with the code of an operator’s link, which works once, and ends all sessions of the account. Limited to ten attempts a minute for each address, shared with logins.',
+    body: PasswordResetInput,
+    reply: { status: 204 },
+    rateLimit: 'login',
+    errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],
+    run: (platform, _actor, { body, client }) => resetPassword(platform, body, client),
   }),
   route({
     method: 'POST',

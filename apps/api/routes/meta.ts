@@ -1,10 +1,20 @@
 import { Type } from 'typebox';
+import { Instance } from '../../../lib/contract/user.ts';
 import { renderOpenApi } from '../openapi.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes that describe the API itself. `otherRoutes` are all other routes. */
 export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
   const routes: readonly Route[] = [
+    route({
+      method: 'GET',
+      path: '/api/instance',
+      auth: 'none',
+      summary: 'Returns who can create accounts and servers on this installation.',
+      reply: { status: 200, body: Instance },
+      errors: ['rate_limited'],
+      run: async ({ config }) => ({ registration: config.REGISTRATION, serverCreation: config.SERVER_CREATION }),
+    }),
     route({
       method: 'GET',
       path: '/api/openapi.json',

@@ -13,7 +13,15 @@ export const serversRoutes: readonly Route[] = [
     body: ServerInput,
     reply: { status: 201, body: Server },
     creates: 'resource',
-    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'too_many_servers', 'idempotency_conflict', 'rate_limited'],
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'bots_not_allowed',
+      'server_creation_restricted',
+      'too_many_servers',
+      'idempotency_conflict',
+      'rate_limited',
+    ],
     run: (platform, actor, { body, newId }) => createServer(platform, actor, body, newId),
   }),
   route({

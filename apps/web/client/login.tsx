@@ -1,37 +1,15 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
 import type { LoginCodePreview, UserSummary } from '../../../lib/contract/user.ts';
 import { call } from '../api/call.ts';
-import { login, me, register } from '../state/session.ts';
+import { instance, loadInstance } from '../state/instance.ts';
+import { login, me } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
-
-/** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
-function useNext(): { path: string; proceed: () => void } {
-  const { query, route } = useLocation();
-  const next = query.next ?? '';
-  const path = /^\/(?![/\\])/.test(next) ? next : '/';
-  return {
-    path,
-    proceed: () => {
-      if (/^\/developers(\/|$)/.test(path)) location.assign(path);
-      else route(path, true);
-    },
-  };
-}
-
-const hasCode = (): boolean => new URLSearchParams(location.hash.slice(1)).has('code');
-
-/** Takes the one-time code from the URL fragment, and removes it from the address bar at once, so that it does not stay in the browser history. */
-function takeCode(): string | undefined {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
-  if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
-  return code;
-}
+import { hasCode, takeCode, useNext } from './entry.ts';
 
 /** A login link that was opened: its code, and the account that it logs in. */
 interface OpenedLink {
@@ -132,6 +110,7 @@ export function LoginPage(): JSX.Element {
       else if (me.value && location.pathname === '/login') proceed();
     };
     openLink();
+    loadInstance().catch(() => undefined); // the form works without it
     window.addEventListener('hashchange', openLink);
     return () => window.removeEventListener('hashchange', openLink);
   }, []);
@@ -163,61 +142,11 @@ export function LoginPage(): JSX.Element {
         <Button type="submit" variant="main" busy={task.busy}>
           Log in
         </Button>
-        <p>
-          New here? <a href={`/register${location.search}`}>Create an account</a>
-        </p>
-      </form>
-    </main>
-  );
-}
-
-/** The page that creates an account and logs it in. */
-export function RegisterPage(): JSX.Element {
-  const username = useSignal('');
-  const displayName = useSignal('');
-  const password = useSignal('');
-  const task = useTask();
-  const { proceed } = useNext();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(() => register(username.value, password.value, displayName.value)).then((done) => done && proceed());
-  };
-  return (
-    <main class="entry">
-      <form class="form" onSubmit={submit}>
-        <h1>Create an account</h1>
-        <TextField
-          label="Username"
-          hint="2 to 32 characters: lowercase letters, numbers, _ and dots."
-          required
-          autocomplete="username"
-          value={username.value}
-          onValue={(value) => (username.value = value)}
-          error={task.error?.at('/username')}
-        />
-        <TextField
-          label="Display name (optional)"
-          value={displayName.value}
-          onValue={(value) => (displayName.value = value)}
-          error={task.error?.at('/displayName')}
-        />
-        <TextField
-          label="Password"
-          hint="At least 8 characters."
-          type="password"
-          required
-          autocomplete="new-password"
-          value={password.value}
-          onValue={(value) => (password.value = value)}
-          error={task.error?.at('/password')}
-        />
-        <ErrorNotice error={task.error} shown={['/username', '/displayName', '/password']} />
-        <Button type="submit" variant="main" busy={task.busy}>
-          Create account
-        </Button>
-        <p>
-          Already have an account? <a href={`/login${location.search}`}>Log in</a>
-        </p>
+        {instance.value?.registration !== 'closed' && (
+          <p>
+            New here? <a href={`/register${location.search}`}>Create an account</a>
+          </p>
+        )}
       </form>
     </main>
   );

@@ -28,9 +28,10 @@ export async function login(credentials: Login): Promise<void> {
   await restore();
 }
 
-/** Creates an account and logs in. Throws `ApiError`. */
-export async function register(username: string, password: string, displayName: string): Promise<void> {
-  await call<Session>('POST', '/api/auth/register', { username, password, ...(displayName !== '' && { displayName }) });
+/** Creates an account and logs in. `invite` is the code of an invite, where registration needs one. Throws `ApiError`. */
+export async function register(username: string, password: string, displayName: string, invite: string | null): Promise<void> {
+  const optional = { ...(displayName !== '' && { displayName }), ...(invite !== null && { invite }) };
+  await call<Session>('POST', '/api/auth/register', { username, password, ...optional });
   await restore();
 }
 

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call } from '../api/call.ts';
+import { instance, loadInstance } from '../state/instance.ts';
 import { Button } from './button.tsx';
 import { useCreateKey } from './create-key.ts';
 import { ErrorNotice } from './error-notice.tsx';
@@ -12,6 +14,10 @@ export function NewServerForm({ name: initialName = '', onCreated }: { name?: st
   const name = useSignal(initialName);
   const task = useTask();
   const key = useCreateKey();
+  useEffect(() => {
+    loadInstance().catch(() => undefined); // the form works without it
+  }, []);
+  if (instance.value?.serverCreation === 'operators') return <p>Only operators of this installation can create servers.</p>;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(async () => {

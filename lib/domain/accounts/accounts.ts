@@ -5,6 +5,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEventInPipeline } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
+import { requireAdmittingInvite } from '../members/invites.ts';
 import { withMemberRename } from '../members/member-names.ts';
 import { hashPassword, queueHash, verifyPassword } from './passwords.ts';
 import { getTag, toUserSummary } from './public-profiles.ts';
@@ -27,13 +28,22 @@ export async function openSession(platform: Platform, account: AccountDoc, clien
   return { user: toMe(account), token: await createSession(platform, account, client) };
 }
 
+/** Refuses a registration that the setting REGISTRATION does not allow (docs/behavior/accounts.md#registration). */
+async function requireRegistration(platform: Platform, { invite }: RegisterInput): Promise<void> {
+  const { REGISTRATION } = platform.config;
+  if (REGISTRATION === 'closed') refuse('registration_closed');
+  if (REGISTRATION === 'invite') await requireAdmittingInvite(platform, invite ?? refuse('invite_required'));
+}
+
 /**
  * Creates a person's account with the id `newId` and opens its first session. Refuses with `username_taken` if the name is taken, also by a concurrent
- * registration, and for the username of the platform's own account. A name that is known to be taken is refused before the password is hashed. Otherwise
+ * registration, and for the username of the platform's own account. Refuses `registration_closed`, and `invite_required` or as `requireAdmittingInvite` if
+ * registration needs an invite. A name that is known to be taken is refused before the password is hashed. Otherwise
  * refuses as `queueHash` does.
  */
 export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
+  await requireRegistration(platform, input);
   if (input.username === systemAccount.username) refuse('username_taken');
   const existing = await accounts.findOne({ username: input.username, kind: 'person' });
   if (existing) return existing._id === newId ? openSession(platform, existing, client) : refuse('username_taken');

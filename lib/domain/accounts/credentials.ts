@@ -56,6 +56,13 @@ export async function checkToken(
   return credential;
 }
 
+/** Whether an account, or the owner of a bot's application, is suspended (docs/behavior/accounts.md#suspension). */
+async function isSuspended({ db }: Platform, { suspendedAt, applicationId }: AccountDoc): Promise<boolean> {
+  if (suspendedAt !== undefined || applicationId === null) return suspendedAt !== undefined;
+  const application = await readById(db.applications, applicationId);
+  return application !== null && (await readById(db.accounts, application.ownerId))?.suspendedAt !== undefined;
+}
+
 async function readCredential(
   platform: Platform,
   id: string,
@@ -67,7 +74,7 @@ async function readCredential(
   const version = await versionOf(unversioned.accountId);
   // Read again under the version: the token may have been reset in between.
   const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, unversioned.accountId)]);
-  if (!stored || !account || !isValidToken(token, stored, platform.now())) return null;
+  if (!stored || !account || !isValidToken(token, stored, platform.now()) || (await isSuspended(platform, account))) return null;
   return { version, token: stored, account };
 }
 

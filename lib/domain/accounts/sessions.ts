@@ -30,7 +30,7 @@ const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<un
 
 /**
  * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
- * longest. Refuses `unauthorized` when the password was changed since `account` was read, because such a change ends all sessions.
+ * longest. Refuses `unauthorized` when the password was changed since `account` was read, and `account_suspended`, because both end all sessions.
  */
 export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
   const { tokens, accounts } = platform.db;
@@ -53,9 +53,10 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
     await endLeastRecentlyUsed(platform, account._id);
   }
-  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1 } });
-  if (now?.passwordHash === account.passwordHash) return token;
+  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1 } });
+  if (now?.passwordHash === account.passwordHash && now.suspendedAt === undefined) return token;
   await withSessionsEnded(platform, account._id, () => tokens.deleteOne({ _id }));
+  if (now?.suspendedAt !== undefined) refuse('account_suspended');
   return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
 }
 
@@ -102,6 +103,10 @@ async function deleteOtherSessions({ db }: Platform, accountId: string, tokenId:
   await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: { $ne: tokenId } }) });
 }
 
+/** Ends all sessions of a person, on every node at once, and deletes the person's login codes. */
+export const endAllSessions = (platform: Platform, accountId: string): Promise<void> =>
+  withSessionsEnded(platform, accountId, () => deleteOtherSessions(platform, accountId, null));
+
 /** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
 export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: string | null): Promise<void> =>
   withSessionsEnded(platform, actor.id, () => deleteOtherSessions(platform, actor.id, tokenId));
@@ -126,6 +131,7 @@ export async function changePassword(
   await withSessionsEnded(platform, actor.id, async () => {
     const { matchedCount } = await accounts.updateOne({ _id: actor.id, passwordHash: before }, { $set: { passwordHash: after } });
     if (matchedCount === 0) refusePassword();
+    await platform.db.passwordResets.deleteMany({ accountId: actor.id });
     await deleteOtherSessions(platform, actor.id, tokenId);
   });
 }

@@ -151,6 +151,13 @@ export async function previewInvite(platform: Platform, code: string): Promise<I
   return { code, server: { id, name, iconUrl, memberCount }, expiresAt: invite.expiresAt?.toISOString() ?? null };
 }
 
+/** Refuses a code with which nobody can join now: `not_found` for an unknown, used-up or expired invite, `invites_paused`. Takes no use. */
+export async function requireAdmittingInvite(platform: Platform, code: string): Promise<void> {
+  const access = await loadInviteServer(platform, code);
+  await requireUsableInvite(platform, code, access);
+  if (access.server.invitesPaused) refuse('invites_paused');
+}
+
 /** Deletes an invite. Needs Manage Server in its server; 404 for a caller who is not a member. */
 export async function deleteInvite(platform: Platform, actor: Actor, code: string): Promise<void> {
   const invite = (await platform.db.invites.findOne({ _id: code })) ?? refuse('not_found', { what: 'invite' });

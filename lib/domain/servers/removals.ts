@@ -5,7 +5,7 @@ import { dueUntil } from '../../store/mongo/due.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
-import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import type { EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
 import { addEventToEach } from '../events/pending-events.ts';
 import { loadOverwrites, type ServerAccess } from '../members/access.ts';
@@ -75,7 +75,7 @@ const membersPerRound = 1_000;
  * Ends all memberships of a deleted server in rounds, and has these accounts and `leftUserIds` notified. `leftUserIds` left just before and were not notified
  * yet.
  */
-async function endMemberships(platform: EnqueuePlatform, serverId: string, leftUserIds: readonly string[]): Promise<void> {
+async function endMemberships(platform: WakePlatform, serverId: string, leftUserIds: readonly string[]): Promise<void> {
   const { members } = platform.db;
   for (let round = 0; ; round++) {
     const found = await members
@@ -106,7 +106,7 @@ async function endMemberships(platform: EnqueuePlatform, serverId: string, leftU
  * `ownerId` does not own the server any more, and `already-deleted` if the server does not exist.
  */
 export async function deleteServerDoc(
-  platform: EnqueuePlatform,
+  platform: WakePlatform,
   { _id, ownerId }: RemovalDoc,
 ): Promise<'deleted' | 'already-deleted' | 'not-owner'> {
   const { servers } = platform.db;
@@ -120,7 +120,7 @@ export async function deleteServerDoc(
 }
 
 /** Removes a server of `ownerId`; false when it was deleted already or has another owner by now. The job `finish-removal` deletes what is left of it. */
-export async function removeServer(platform: EnqueuePlatform, serverId: string, ownerId: string): Promise<boolean> {
+export async function removeServer(platform: WakePlatform, serverId: string, ownerId: string): Promise<boolean> {
   const removal = await storeRemoval(platform, { _id: serverId, kind: 'server', serverId, ownerId, overwrites: [] });
   const outcome = await deleteServerDoc(platform, removal);
   if (outcome === 'not-owner') await deleteRemoval(platform, removal);

@@ -6,7 +6,7 @@ import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } fr
 import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import { type MemberDoc, type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
-import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import type { EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
@@ -24,19 +24,26 @@ export async function loadCurrentServerView(platform: Platform, serverId: string
   return access && member ? loadServerView(platform, access, member) : refuse('not_found', { what: 'server' });
 }
 
-/**
- * Creates a server that the caller owns, with `@everyone` and a text channel `general`; people only. Refuses `too_many_servers`. The membership is stored last:
- * nobody can see the server before, so one that is incomplete because its process died is never shown.
- */
+/** Creates a server that the caller owns; people only. Refuses `server_creation_restricted` if only operators create servers, and as `createServerOf`. */
 export async function createServer(platform: EnqueuePlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
+  if (platform.config.SERVER_CREATION === 'operators') refuse('server_creation_restricted');
+  await createServerOf(platform, actor.id, input, newId);
+  return loadCurrentServerView(platform, newId, actor.id);
+}
+
+/**
+ * Creates a server of a person, with `@everyone` and a text channel `general`. Refuses `too_many_servers`. The membership is stored last: nobody can see the
+ * server before, so one that is incomplete because its process died is never shown.
+ */
+export async function createServerOf(platform: WakePlatform, ownerId: string, input: ServerInput, newId: string): Promise<void> {
   const { db } = platform;
   const now = new Date(platform.now());
-  const member: MemberDoc = await newMember(platform, newId, actor.id, false);
+  const member: MemberDoc = await newMember(platform, newId, ownerId, false);
   const server: ServerDoc = {
     _id: newId,
     name: input.name.trim(),
     iconUrl: null,
-    ownerId: actor.id,
+    ownerId,
     roles: [{ id: newId, name: '@everyone', color: null, hoist: false, permissions: everyoneDefault, botId: null }],
     rolesVersion: 0,
     invitesPaused: false,
@@ -48,7 +55,7 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     memberCount: 1,
     createdAt: now,
   };
-  await platform.accessVersions.runChange({ servers: [newId], members: [[newId, actor.id]] }, async () => {
+  await platform.accessVersions.runChange({ servers: [newId], members: [[newId, ownerId]] }, async () => {
     await insertNew(db.servers, server);
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
@@ -58,7 +65,6 @@ export async function createServer(platform: EnqueuePlatform, actor: Actor, inpu
     refuse('too_many_servers', { limit: limits.serversPerPerson });
   });
   platform.wake('relay-server', { serverId: newId });
-  return loadCurrentServerView(platform, newId, actor.id);
 }
 
 /** A page of the caller's servers, oldest first, and the `after` of the next page, or null. A person is in at most 100 servers, a bot in any number. */
@@ -131,7 +137,12 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
 }
 
 /** Refuses 400 and makes `ownerId` the owner again if the new owner left at the same moment: a server's owner must be in it. */
-async function revertIfNewOwnerLeft(platform: Platform, serverId: string, newOwnerId: string | undefined, ownerId: string): Promise<void> {
+export async function revertIfNewOwnerLeft(
+  platform: Platform,
+  serverId: string,
+  newOwnerId: string | undefined,
+  ownerId: string,
+): Promise<void> {
   if (newOwnerId === undefined || (await exists(platform.db.members, toMemberKey(serverId, newOwnerId)))) return;
   await platform.db.servers.updateOne({ _id: serverId, ownerId: newOwnerId }, { $set: { ownerId } }); // the relay is woken only after this
   refuseField('/ownerId', 'Choose a person who is in this server.');

@@ -18,6 +18,8 @@ import { messageSchema } from './models/message.ts';
 import { metaSchema, migrationSchema } from './models/meta.ts';
 import { auditSchema, banSchema, inviteSchema } from './models/moderation.ts';
 import { noticeSchema } from './models/notice.ts';
+import { operatorAuditSchema } from './models/operator-audit.ts';
+import { passwordResetSchema } from './models/password-reset.ts';
 import { reactionSchema } from './models/reaction.ts';
 import { readSchema } from './models/read.ts';
 import { removalSchema } from './models/removal.ts';
@@ -39,6 +41,7 @@ export const schemas = {
   accounts: accountSchema,
   tokens: tokenSchema,
   loginCodes: loginCodeSchema,
+  passwordResets: passwordResetSchema,
   applications: applicationSchema,
   servers: serverSchema,
   channels: channelSchema,
@@ -64,6 +67,7 @@ export const schemas = {
   meta: metaSchema,
   migrations: migrationSchema,
   log: logSchema,
+  operatorAudit: operatorAuditSchema,
 } as const;
 
 type Schemas = typeof schemas;

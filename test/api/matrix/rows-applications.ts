@@ -1,4 +1,5 @@
 import type { LoginCode } from '../../../lib/contract/user.ts';
+import { createPasswordReset } from '../../../lib/domain/accounts/password-resets.ts';
 import { password, word } from '../../harness/factories.ts';
 import { send } from '../../harness/requests.ts';
 import { putCommands, slash } from '../applications/commands-fixture.ts';
@@ -107,6 +108,11 @@ async function loginCodeCall({ api, makePerson }: MatrixFixture): Promise<Call> 
   return { body: { code } };
 }
 
+async function passwordResetCall({ api, makePerson }: MatrixFixture): Promise<{ code: string }> {
+  const { code } = await createPasswordReset(api.platform, (await makePerson()).id);
+  return { code };
+}
+
 /** Registration, login and logout (docs/behavior/accounts.md#registration), and the description of the API. */
 const accountRows: readonly Row[] = [
   row('POST /api/auth/register', anyone, 201, () => ({ body: { username: word('registered'), password } })),
@@ -119,6 +125,11 @@ const accountRows: readonly Row[] = [
   row('POST /api/auth/code', anyone, 200, loginCodeCall),
   row('POST /api/auth/codes/preview', anyone, 200, loginCodeCall),
   row('POST /api/auth/code', [refuseAll('401 unauthorized')], 200, () => ({ body: { code: wrongToken } }), 'with a wrong code'),
+  row('POST /api/auth/password-reset', anyone, 204, async (fixture) => ({
+    body: { ...(await passwordResetCall(fixture)), newPassword: password },
+  })),
+  row('POST /api/auth/password-reset/preview', anyone, 200, async (fixture) => ({ body: await passwordResetCall(fixture) })),
+  row('GET /api/instance', anyone, 200, () => ({})),
   row(
     'POST /api/auth/logout',
     peopleOnly,

@@ -23,6 +23,9 @@ export interface AccountDoc extends Outbox<AccountEvent> {
   storedBytes?: number;
   /** Whether the person joined during early access, for the badge; absent means false. */
   earlyAccess?: boolean;
+  /** Since when the account is suspended, and the operator's reason, if one was given. Absent if it is not suspended. */
+  suspendedAt?: Date;
+  suspendedReason?: string;
 }
 
 export const accountSchema = new Schema<AccountDoc>({}, { collection: 'accounts' });

@@ -51,6 +51,10 @@ export interface ServerDoc extends Outbox<ServerEvent> {
 }
 
 export const serverSchema = new Schema<ServerDoc>({}, { collection: 'servers' });
+/** The index of the servers that store files, largest first. */
+export const storageIndex = 'storage';
+serverSchema.index({ storedBytes: -1, _id: 1 }, { name: storageIndex, partialFilterExpression: { storedBytes: { $exists: true } } });
+serverSchema.index({ 'search.name': 1, _id: 1 });
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
 /** The index of the servers in Discovery, in its order. The query names it, because a query planner that sorts instead reads all of them for every page. */

@@ -1,0 +1,25 @@
+import { useLocation } from 'preact-iso';
+
+/** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
+export function useNext(): { path: string; proceed: () => void } {
+  const { query, route } = useLocation();
+  const next = query.next ?? '';
+  const path = /^\/(?![/\\])/.test(next) ? next : '/';
+  return {
+    path,
+    proceed: () => {
+      if (/^\/developers(\/|$)/.test(path)) location.assign(path);
+      else route(path, true);
+    },
+  };
+}
+
+/** Whether the URL fragment has a one-time code. */
+export const hasCode = (): boolean => new URLSearchParams(location.hash.slice(1)).has('code');
+
+/** Takes the one-time code from the URL fragment, and removes it from the address bar at once, so that it does not stay in the browser history. */
+export function takeCode(): string | undefined {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
+  if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return code;
+}

@@ -1,0 +1,72 @@
+import { refuse } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { exists } from '../../store/mongo/database.ts';
+import { toMemberKey } from '../../store/mongo/models/server.ts';
+import type { Platform, WakePlatform } from '../../store/platform.ts';
+import { createActor } from '../accounts/credentials.ts';
+import { requirePersonAccount } from '../accounts/suspensions.ts';
+import { ensureSystemAccount } from '../accounts/system-account.ts';
+import { addEvent, outboxHasRoom } from '../events/pending-events.ts';
+import { findServerIds } from '../members/memberships.ts';
+import { writeAudit } from '../servers/audit.ts';
+import { removeServer } from '../servers/removals.ts';
+import { createServerOf, revertIfNewOwnerLeft } from '../servers/servers.ts';
+
+/** A server that an operator changed or created, and whether that changed anything. */
+export interface OperatedServer {
+  id: string;
+  name: string;
+  isChanged: boolean;
+}
+
+/** A person who can own a server; refuses as `requirePersonAccount`, and a suspended person with 400. */
+async function requireOwner(platform: Platform, userId: string): Promise<void> {
+  if ((await requirePersonAccount(platform, userId)).suspendedAt !== undefined)
+    refuse('invalid_request', { reason: 'this account is suspended' });
+}
+
+/** Creates a server of a person. If the person already owns a server of this name, returns that one unchanged, so that the command can be repeated. */
+export async function createServerAsOperator(platform: WakePlatform, name: string, ownerId: string): Promise<OperatedServer> {
+  const trimmed = name.trim();
+  if (trimmed.length === 0 || trimmed.length > limits.nameChars)
+    refuse('invalid_request', { reason: `a name has 1 to ${limits.nameChars} characters` });
+  await requireOwner(platform, ownerId);
+  const ids = await findServerIds(platform, ownerId, '', limits.serversPerPerson);
+  const owned = await platform.db.servers.findOne({ _id: { $in: ids }, ownerId, name: trimmed });
+  if (owned) return { id: owned._id, name: trimmed, isChanged: false };
+  const id = platform.ids.next();
+  await createServerOf(platform, ownerId, { name: trimmed }, id);
+  return { id, name: trimmed, isChanged: true };
+}
+
+/**
+ * Makes a person who is in the server its owner. The actor in the server's audit log is the system account. Refuses 404 for an unknown server or account, and
+ * 400 for somebody who is not in the server or is suspended.
+ */
+export async function transferServer(platform: WakePlatform, serverId: string, userId: string): Promise<OperatedServer> {
+  const { servers, members } = platform.db;
+  const { name, ownerId } = (await servers.findOne({ _id: serverId })) ?? refuse('not_found', { what: 'server' });
+  await requireOwner(platform, userId);
+  if (ownerId === userId) return { id: serverId, name, isChanged: false };
+  if (!(await exists(members, { ...toMemberKey(serverId, userId), bot: false })))
+    refuse('invalid_request', { reason: 'the new owner must be in the server' });
+  await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
+    const event = addEvent(platform, { name: 'SERVER_UPDATE', was: { owner: ownerId } });
+    const update = { $set: { ownerId: userId }, ...event };
+    const { matchedCount } = await servers.updateOne({ _id: serverId, ownerId, ...outboxHasRoom }, update);
+    if (matchedCount === 0) refuse('unavailable', undefined, { retryAfter: 1 }); // the owner changed meanwhile, or the outbox is full
+    await revertIfNewOwnerLeft(platform, serverId, userId, ownerId);
+  });
+  platform.wake('relay-server', { serverId });
+  const actor = createActor(platform, await ensureSystemAccount(platform), new Map());
+  const changes = { ownerId: { from: ownerId, to: userId } };
+  await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
+  return { id: serverId, name, isChanged: true };
+}
+
+/** Deletes a server with everything in it. It is hidden at once; the workers delete what is left. Refuses 404 for an unknown server. */
+export async function deleteServerAsOperator(platform: WakePlatform, serverId: string): Promise<OperatedServer> {
+  const { name, ownerId } = (await platform.db.servers.findOne({ _id: serverId })) ?? refuse('not_found', { what: 'server' });
+  if (!(await removeServer(platform, serverId, ownerId))) refuse('unavailable', undefined, { retryAfter: 1 }); // the owner changed meanwhile
+  return { id: serverId, name, isChanged: true };
+}
