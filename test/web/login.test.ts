@@ -15,11 +15,12 @@ describe('web: login, registration and invites', function () {
     const page = await open(site);
     await page.goto('/');
     await page.getByRole('link', { name: 'Create an account' }).click();
+    await page.getByRole('heading', { name: 'Create an account' }).waitFor(); // the page before has a field for the username, too
     await page.getByLabel('Username').fill('grace');
     await page.getByLabel('Display name').fill('Grace');
     await page.getByLabel('Password').fill('short');
     await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByText(/8/).first().waitFor();
+    await page.locator('input[aria-invalid=true]').waitFor(); // the refusal has come, so that the form can be sent again
     await page.getByLabel('Password').fill('a good password');
     await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('heading', { name: 'Hello, Grace' }).waitFor();
