@@ -6,6 +6,7 @@ import { register } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
+import { NewPasswordField } from '../ui/new-password-field.tsx';
 import { useNext } from './entry.ts';
 
 /** Says why nobody can create an account here, instead of the form. */
@@ -68,12 +69,8 @@ export function RegisterPage(): JSX.Element {
           onValue={(value) => (displayName.value = value)}
           error={task.error?.at('/displayName')}
         />
-        <TextField
+        <NewPasswordField
           label="Password"
-          hint="At least 8 characters."
-          type="password"
-          required
-          autocomplete="new-password"
           value={password.value}
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}

@@ -5,7 +5,8 @@ import type { PasswordResetPreview } from '../../../lib/contract/user.ts';
 import { call } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { useTask } from '../ui/form.tsx';
+import { NewPasswordField } from '../ui/new-password-field.tsx';
 import { takeCode } from './entry.ts';
 
 /** The page of an operator's link (`/reset-password#code=…`), on which a person chooses a new password. */
@@ -47,12 +48,8 @@ export function ResetPasswordPage(): JSX.Element {
             <p>
               For the account <strong>{link.value.username}</strong>.
             </p>
-            <TextField
+            <NewPasswordField
               label="New password"
-              hint="At least 8 characters."
-              type="password"
-              required
-              autocomplete="new-password"
               value={password.value}
               onValue={(value) => (password.value = value)}
               error={saving.error?.at('/newPassword')}

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
+import { NewPasswordField } from '../../ui/new-password-field.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
@@ -50,12 +51,8 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         onValue={(value) => (current.value = value)}
         error={task.error?.at('/currentPassword')}
       />
-      <TextField
+      <NewPasswordField
         label="New password"
-        hint="At least 8 characters."
-        type="password"
-        required
-        autocomplete="new-password"
         value={next.value}
         onValue={(value) => (next.value = value)}
         error={task.error?.at('/newPassword')}
