@@ -10,19 +10,19 @@ import { type Bench, type Helper, openSetting, type Setting, startHelper } from 
 import { insertPendingMessages } from './fan-out.ts';
 import { paced } from './latency.ts';
 
-/** How many processes of each role are compared. */
-const counts = [1, 2] as const;
+/** How many processes of each role the sides have. There are two sides of each, because equal processes differ in what they cost. */
+const counts = [1, 2, 2, 1] as const;
 /** What there is, and what happens in a second, for each process of a role: both sides load each process alike. */
 const channelsEach = 8;
-const sessionsEach = 250;
-const postsPerSecEach = 25;
-const connectsPerSecEach = 25;
+const sessionsEach = 60;
+const postsPerSecEach = 40;
+const connectsPerSecEach = 20;
 /** How many posts and connects each process handles before the first measurement, so that its code is compiled. */
-const warmUps = 300;
+const warmUps = 1_000;
 /** How long to wait before the processes count as idle, in milliseconds. Workers stay with busy channels, and publish presences, for some seconds. */
 const quietMs = 5_000;
 /** A measurement takes this many times as long as one round of a bench, and begins after this many seconds at the same rate. */
-const measureTimes = 3;
+const measureTimes = 2;
 const warmUpSec = 2;
 const burst = 100;
 const clients = 32;
@@ -90,11 +90,11 @@ async function measureCpu({ stores }: Bench, { setting }: Side, work: () => Prom
   return readMeter();
 }
 
-/** Starts `count` actions at a fixed rate, and resolves when all have ended. */
+/** Starts `count` actions at a fixed rate, each at a random time of its turn, and resolves when all have ended. */
 async function runPaced(count: number, perSec: number, act: (n: number) => Promise<unknown>): Promise<void> {
   const running: Promise<unknown>[] = [];
   await paced(count, perSec, (n) => {
-    const action = act(n);
+    const action = sleep((Math.random() * 1000) / perSec).then(() => act(n));
     action.catch(() => undefined); // thrown below
     running.push(action);
   });
@@ -166,7 +166,7 @@ async function measureCosts(bench: Bench, side: Side): Promise<CostRound> {
   return { idle, posting, connecting: await measureCpu(bench, side, () => connectPaced(side, seconds)) };
 }
 
-/** The CPU time of each round for one post, event, delivery or session, in microseconds. */
+/** The CPU time of a side in each round for one post, event, delivery or session, in microseconds. */
 function costsOf(bench: Bench, { count, seeded }: Side, rounds: readonly CostRound[], cost: Cost): number[] {
   const seconds = measureTimes * bench.seconds;
   const posts = count * postsPerSecEach * seconds;
@@ -204,19 +204,27 @@ export async function scalingRows(bench: Bench): Promise<Row[]> {
     const measured = sides.map((): CostRound[] => []);
     const rates = sides.map((): Rates[] => []);
     for (let i = 0; i < bench.rounds; i++) {
-      // Both run at the same time, so that other load of the machine affects both alike.
-      for (const [at, one] of (await Promise.all(sides.map((side) => measureCosts(bench, side)))).entries()) measured[at]?.push(one);
+      // In turn: processes that compete for a core use more CPU time, and sides that run at once do so unequally.
+      for (const [at, side] of sides.entries()) measured[at]?.push(await measureCosts(bench, side));
       for (const [at, side] of sides.entries()) rates[at]?.push(await measureRates(bench, side, load));
       bench.log(`  scaling: round ${i + 1} of ${bench.rounds}`);
     }
     const nameOf = (what: string): string => `scaling: ${what}, two processes compared with one`;
+    /** The mean of the sides with `count` processes in each round. */
+    const meansOf = (count: number, valuesOf: (side: Side, at: number) => readonly number[]): number[] => {
+      const alike = sides.flatMap((side, at) => (side.count === count ? [valuesOf(side, at)] : []));
+      return Array.from(
+        { length: bench.rounds },
+        (_, round) => alike.reduce((sum, values) => sum + (values[round] ?? 0), 0) / alike.length,
+      );
+    };
     const costRow = (cost: Cost): Row => {
-      const [one = [], two = []] = sides.map((side, at) => costsOf(bench, side, measured[at] ?? [], cost));
-      return multipleRow(nameOf(`CPU of ${costs[cost]} for each ${cost}`), 'µs', two, one, mostCpu);
+      const of = (count: number): number[] => meansOf(count, (side, at) => costsOf(bench, side, measured[at] ?? [], cost));
+      return multipleRow(nameOf(`CPU of ${costs[cost]} for each ${cost}`), 'µs', of(2), of(1), mostCpu);
     };
     const rateRow = (what: string, key: keyof Rates): Row => {
-      const [one = [], two = []] = rates.map((rounds) => rounds.map((round) => round[key]));
-      return throughputRow(nameOf(what), two, one);
+      const of = (count: number): number[] => meansOf(count, (_, at) => (rates[at] ?? []).map((round) => round[key]));
+      return throughputRow(nameOf(what), of(2), of(1));
     };
     return [
       ...(Object.keys(costs) as Cost[]).map(costRow),
