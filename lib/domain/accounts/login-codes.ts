@@ -1,13 +1,11 @@
-import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { LoginCode, LoginCodePreview, Session } from '../../contract/user.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
-import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';
 import type { Actor } from '../members/access.ts';
 import { openSession } from './accounts.ts';
-import { toUserSummary } from './public-profiles.ts';
+import { previewCode, requireCodeOwner, validCodeFilter } from './one-use-codes.ts';
 import type { Client } from './sessions.ts';
 
 /** Makes a code that logs the caller in once, within 15 minutes. Only its hash is stored. A person has at most five codes: a new one replaces the oldest. */
@@ -25,21 +23,9 @@ export async function createLoginCode(platform: Platform, actor: Actor): Promise
 
 const hint = 'This login link has expired or was already used';
 
-/** The filter for a code that still works. */
-const validCodeFilter = (platform: Platform, code: string) => ({
-  _id: sha256(code),
-  expiresAt: { $gt: new Date(platform.now()) },
-});
-
-const requireAccount = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
-  (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }))) || refuse('unauthorized', { hint });
-
 /** Returns whom a code logs in without using it up, so that a page can ask first. Refuses with 401 as `logInByCode` does. */
-export async function previewLoginCode(platform: Platform, code: string): Promise<LoginCodePreview> {
-  const loginCode = await platform.db.loginCodes.findOne(validCodeFilter(platform, code));
-  const account = await requireAccount(platform, loginCode);
-  return { user: toUserSummary(account), expiresAt: (loginCode?.expiresAt ?? new Date(platform.now())).toISOString() };
-}
+export const previewLoginCode = (platform: Platform, code: string): Promise<LoginCodePreview> =>
+  previewCode(platform, platform.db.loginCodes, code, hint);
 
 /**
  * Uses up a code and opens a new session for its person. Refuses with 401, which is the same for an unknown, a used and an expired code. One conditional delete
@@ -47,5 +33,5 @@ export async function previewLoginCode(platform: Platform, code: string): Promis
  */
 export async function logInByCode(platform: Platform, code: string, client: Client): Promise<Session> {
   const used = await platform.db.loginCodes.findOneAndDelete(validCodeFilter(platform, code));
-  return openSession(platform, await requireAccount(platform, used), client);
+  return openSession(platform, await requireCodeOwner(platform, used, hint), client);
 }

@@ -2,11 +2,10 @@ import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { PasswordResetInput, PasswordResetPreview } from '../../contract/user.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
-import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';
+import { previewCode, requireCodeOwner, validCodeFilter } from './one-use-codes.ts';
 import { hashPassword, queueHash } from './passwords.ts';
-import { toUserSummary } from './public-profiles.ts';
 import { type Client, endAllSessions } from './sessions.ts';
 
 /** How often to replace an earlier link. Concurrent commands may store one in between. */
@@ -27,18 +26,9 @@ export async function createPasswordReset(platform: Platform, accountId: string)
 
 const hint = 'This password link has expired or was already used';
 
-/** The filter for a code that still works. */
-const validCodeFilter = (platform: Platform, code: string) => ({ _id: sha256(code), expiresAt: { $gt: new Date(platform.now()) } });
-
-const requirePerson = async ({ db }: Platform, found: { accountId: string } | null): Promise<AccountDoc> =>
-  (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }))) || refuse('unauthorized', { hint });
-
 /** Returns whose password a code changes, without using it up. Refuses with 401 as `resetPassword` does. */
-export async function previewPasswordReset(platform: Platform, code: string): Promise<PasswordResetPreview> {
-  const found = await platform.db.passwordResets.findOne(validCodeFilter(platform, code));
-  const account = await requirePerson(platform, found);
-  return { user: toUserSummary(account), expiresAt: (found?.expiresAt ?? new Date(platform.now())).toISOString() };
-}
+export const previewPasswordReset = (platform: Platform, code: string): Promise<PasswordResetPreview> =>
+  previewCode(platform, platform.db.passwordResets, code, hint);
 
 /**
  * Uses up a code, sets the person's new password, and ends all sessions and login codes on every node at once. Refuses with 401, which is the same for an
@@ -46,9 +36,9 @@ export async function previewPasswordReset(platform: Platform, code: string): Pr
  */
 export async function resetPassword(platform: Platform, { code, newPassword }: PasswordResetInput, { address }: Client): Promise<void> {
   const { passwordResets, accounts } = platform.db;
-  await requirePerson(platform, await passwordResets.findOne(validCodeFilter(platform, code))); // a wrong code costs no hash
+  await requireCodeOwner(platform, await passwordResets.findOne(validCodeFilter(platform, code)), hint); // a wrong code costs no hash
   const passwordHash = await queueHash(address, () => hashPassword(newPassword));
-  const { _id } = await requirePerson(platform, await passwordResets.findOneAndDelete(validCodeFilter(platform, code)));
+  const { _id } = await requireCodeOwner(platform, await passwordResets.findOneAndDelete(validCodeFilter(platform, code)), hint);
   await accounts.updateOne({ _id }, { $set: { passwordHash } });
   await endAllSessions(platform, _id);
 }
