@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 
 /** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
@@ -18,8 +19,18 @@ export function useNext(): { path: string; proceed: () => void } {
 export const hasCode = (): boolean => new URLSearchParams(location.hash.slice(1)).has('code');
 
 /** Takes the one-time code from the URL fragment, and removes it from the address bar at once, so that it does not stay in the browser history. */
-export function takeCode(): string | undefined {
+function takeCode(): string | undefined {
   const code = new URLSearchParams(location.hash.slice(1)).get('code') ?? undefined;
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search);
   return code;
+}
+
+/** Calls `open` with the one-time code of the URL fragment, or undefined if it has none: now, and whenever a link changes the fragment. */
+export function useCode(open: (code: string | undefined) => void): void {
+  useEffect(() => {
+    const read = (): void => open(takeCode());
+    read();
+    window.addEventListener('hashchange', read);
+    return () => window.removeEventListener('hashchange', read);
+  }, []);
 }

@@ -9,7 +9,7 @@ import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
-import { hasCode, takeCode, useNext } from './entry.ts';
+import { hasCode, useCode, useNext } from './entry.ts';
 
 /** A login link that was opened: its code, and the account that it logs in. */
 interface OpenedLink {
@@ -96,24 +96,18 @@ export function LoginPage(): JSX.Element {
   const isLoadingLink = useSignal(hasCode());
   const task = useTask();
   const { path, proceed } = useNext();
-  useEffect(() => {
-    const openLink = (): void => {
-      const code = takeCode();
-      if (code !== undefined)
-        void task
-          .run(async () => {
-            const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
-            if (me.value?.id === user.id) proceed();
-            else link.value = { code, user };
-          })
-          .finally(() => (isLoadingLink.value = false));
-      else if (me.value && location.pathname === '/login') proceed();
-    };
-    openLink();
-    loadInstance().catch(() => undefined); // the form works without it
-    window.addEventListener('hashchange', openLink);
-    return () => window.removeEventListener('hashchange', openLink);
-  }, []);
+  useCode((code) => {
+    if (code !== undefined)
+      void task
+        .run(async () => {
+          const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
+          if (me.value?.id === user.id) proceed();
+          else link.value = { code, user };
+        })
+        .finally(() => (isLoadingLink.value = false));
+    else if (me.value && location.pathname === '/login') proceed();
+  });
+  useEffect(() => void loadInstance().catch(() => undefined), []); // the form works without it
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && proceed());

@@ -1,13 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { PasswordResetPreview } from '../../../lib/contract/user.ts';
 import { call } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
 import { NewPasswordField } from '../ui/new-password-field.tsx';
-import { takeCode } from './entry.ts';
+import { useCode } from './entry.ts';
 
 /** The page of an operator's link (`/reset-password#code=…`), on which a person chooses a new password. */
 export function ResetPasswordPage(): JSX.Element {
@@ -16,19 +15,13 @@ export function ResetPasswordPage(): JSX.Element {
   const password = useSignal('');
   const loading = useTask();
   const saving = useTask();
-  useEffect(() => {
-    const openLink = (): void => {
-      const code = takeCode();
-      if (code === undefined) return;
-      void loading.run(async () => {
-        const { user } = await call<PasswordResetPreview>('POST', '/api/auth/password-reset/preview', { code });
-        link.value = { code, username: user.username };
-      });
-    };
-    openLink();
-    window.addEventListener('hashchange', openLink);
-    return () => window.removeEventListener('hashchange', openLink);
-  }, []);
+  useCode((code) => {
+    if (code === undefined) return;
+    void loading.run(async () => {
+      const { user } = await call<PasswordResetPreview>('POST', '/api/auth/password-reset/preview', { code });
+      link.value = { code, username: user.username };
+    });
+  });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void saving.run(async () => {
