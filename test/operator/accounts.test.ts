@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { failure, type Result } from '../../apps/operator/result.ts';
+import { limits } from '../../lib/base/limits.ts';
 import type { LoginCode, Session } from '../../lib/contract/user.ts';
 import { restoreAccount, suspendAccount } from '../../lib/domain/accounts/suspensions.ts';
 import { sha256 } from '../../lib/store/seal.ts';
@@ -66,7 +67,10 @@ describe('operators’ commands for accounts', () => {
       await suspendAccount(api.platform, person.id, undefined);
       expect(await socket.closed).to.equal(4004);
       const late = await makeApplication(api, other);
-      await api.platform.db.applications.updateOne({ _id: late.applicationId }, { $set: { ownerId: person.id, slot: 40 } });
+      await api.platform.db.applications.updateOne(
+        { _id: late.applicationId },
+        { $set: { ownerId: person.id, slot: limits.applicationsPerPerson } },
+      );
       expect(await Promise.all([bot, late, otherBot].map(isAlive))).to.deep.equal([false, false, true]);
       await restoreAccount(api.platform, person.id);
       expect(await Promise.all([bot, late].map(isAlive))).to.deep.equal([true, true]);
