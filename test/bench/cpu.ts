@@ -47,7 +47,10 @@ export interface CpuRound {
 const settleMs = 300;
 
 /** Starts to measure the CPU time of a stack and its stores. The returned function waits shortly and returns the CPU time since then. Linux only. */
-export async function startCpuMeter({ apis, gateways, workers }: Stack, stores: Stores): Promise<() => Promise<CpuRound>> {
+export async function startCpuMeter(
+  { apis, gateways, workers }: Pick<Stack, 'apis' | 'gateways' | 'workers'>,
+  stores: Stores,
+): Promise<() => Promise<CpuRound>> {
   const pidsOf = (roles: Stack['apis']): number[] => roles.flatMap((role) => role.pid() ?? []);
   const readTimes = async (): Promise<Record<Consumer, Map<number, number>>> => {
     const pids = { api: pidsOf(apis), gateway: pidsOf(gateways), worker: pidsOf(workers), database: await findDatabasePids(stores) };

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 
-/** Requests to this process: connect; report when `events` events have arrived; report how many have arrived since then; close all sockets. */
+/** Requests to this process: connect; report when `events` events have arrived; report how many have arrived since then; end all sessions. */
 type Ask =
   | { kind: 'connect'; urls: string[]; tokens: string[] }
   | { kind: 'connectPlain'; url: string; count: number }
@@ -59,6 +59,16 @@ async function forEachInBatches<T>(items: readonly T[], act: (item: T, at: numbe
   for (let at = 0; at < items.length; at += 50) await Promise.all(items.slice(at, at + 50).map((item, i) => act(item, at + i)));
 }
 
+/** Ends all sessions, so that they cannot be resumed, and waits until their sockets are closed. */
+async function endAll(): Promise<void> {
+  await Promise.all(
+    sockets.splice(0).map((socket) => {
+      socket.close(1000);
+      return new Promise((resolve) => socket.once('close', resolve));
+    }),
+  );
+}
+
 const done = (): void => void process.send?.('done');
 const replyWhenDone = async (work: Promise<void>): Promise<void> => {
   await work;
@@ -75,9 +85,6 @@ process.on('message', (ask: Ask) => {
     wanted = ask.events;
     done();
   } else if (ask.kind === 'seen') process.send?.(seen);
-  else {
-    for (const socket of sockets.splice(0)) socket.terminate();
-    done();
-  }
+  else void replyWhenDone(endAll());
 });
 process.send?.('ready');

@@ -2,6 +2,7 @@ import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { forEachLimit } from '../../../lib/base/for-each-limit.ts';
 import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
 import type { LoadResult } from '../bare/load.ts';
 import { timeConnect } from '../connect.ts';
 import { type Consumer, type CpuRound, cpuOfOne, startCpuMeter } from '../cpu.ts';
@@ -10,14 +11,12 @@ import { type Bench, type Helper, openSetting, type Setting, startHelper } from 
 import { insertPendingMessages } from './fan-out.ts';
 import { paced } from './latency.ts';
 
-/** How many processes of each role the sides have. There are two sides of each, because equal processes differ in what they cost. */
-const counts = [1, 2, 2, 1] as const;
-/** What there is, and what happens in a second, for each process of a role: both sides load each process alike. */
+/** What there is, and what happens in a second, for each process of a role: one process and two have the same load each. */
 const channelsEach = 8;
 const sessionsEach = 60;
 const postsPerSecEach = 40;
 const connectsPerSecEach = 20;
-/** How many posts and connects each process handles before the first measurement, so that its code is compiled. */
+/** How many posts and connects new processes handle before they are measured, so that their code is compiled. */
 const warmUps = 1_000;
 /** How long to wait before the processes count as idle, in milliseconds. Workers stay with busy channels, and publish presences, for some seconds. */
 const quietMs = 5_000;
@@ -33,12 +32,18 @@ const [leastThroughput, coresNeeded] = [1.6, 10];
 const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** The product with `count` processes of each role, and sessions on its gateway nodes. */
+/** One process of each role, and the sockets of the sessions on its gateway node. */
+interface Unit {
+  stack: Stack;
+  swarm: Helper;
+}
+
+/** One or two units, and the channels in which they have posts. */
 interface Side {
-  count: number;
   setting: Setting;
   seeded: SeededServer;
-  swarm: Helper;
+  units: readonly Unit[];
+  channelIds: readonly string[];
 }
 
 /** What is measured at a fixed rate, and the role whose CPU time it takes. */
@@ -50,44 +55,41 @@ const costs = {
 } as const satisfies Record<string, Consumer>;
 type Cost = keyof typeof costs;
 
-/** One round at a fixed rate: idle, posts with their events and deliveries, and connects. */
-interface CostRound {
-  idle: CpuRound;
-  posting: CpuRound;
-  connecting: CpuRound;
-}
-
-/** Throughputs per second. */
-type Rates = Record<'posts' | 'deliveries' | 'sessions', number>;
+/** What was measured of a side: CPU time for each post, event, delivery and session, in microseconds, and throughputs per second. */
+type Measured = Record<Cost | 'posts' | 'deliveries' | 'sessions', number>;
 
 /** The URLs that post in each channel at each api process. */
-const messageUrls = ({ setting: { stack }, seeded }: Side): string[] =>
-  seeded.channelIds.flatMap((id) => stack.apis.map((_, at) => `${stack.apiUrl(at)}/api/channels/${id}/messages`));
+const messageUrls = ({ units, channelIds }: Side): string[] =>
+  channelIds.flatMap((id) => units.map(({ stack }) => `${stack.apiUrl()}/api/channels/${id}/messages`));
 
-const closeSide = async ({ setting, swarm }: Pick<Side, 'setting' | 'swarm'>): Promise<void> => {
-  await swarm.close();
-  await setting.close();
-};
+/** All processes of a side. */
+const processesOf = ({ units }: Side): Pick<Stack, 'apis' | 'gateways' | 'workers'> => ({
+  apis: units.flatMap(({ stack }) => stack.apis),
+  gateways: units.flatMap(({ stack }) => stack.gateways),
+  workers: units.flatMap(({ stack }) => stack.workers),
+});
 
-/** Starts the product with `count` processes of each role. */
-async function openSide(bench: Bench, count: number): Promise<Side> {
-  const setting = await openSetting(bench, { api: count, gateway: count, worker: count }, { STORE_TIMEOUT_FACTOR: '10' });
+/** Connects the sessions of the unit `at` to its gateway node. */
+async function openUnit(stack: Stack, { bots }: SeededServer, at: number): Promise<Unit> {
   const swarm = await startHelper('swarm', {});
-  try {
-    const seeded = await seedServer(setting.platform, { bots: count * sessionsEach, people: 50, channels: count * channelsEach });
-    const urls = setting.stack.gateways.map((_, at) => setting.stack.gatewayUrl(at));
-    await swarm.ask({ kind: 'connect', urls, tokens: seeded.bots.map(({ token }) => token) });
-    return { count, setting, seeded, swarm };
-  } catch (error) {
-    await closeSide({ setting, swarm });
-    throw error;
-  }
+  const tokens = bots.slice(at * sessionsEach, (at + 1) * sessionsEach).map(({ token }) => token);
+  await swarm.ask({ kind: 'connect', urls: [stack.gatewayUrl()], tokens });
+  return { stack, swarm };
 }
 
-async function measureCpu({ stores }: Bench, { setting }: Side, work: () => Promise<unknown>): Promise<CpuRound> {
-  const readMeter = await startCpuMeter(setting.stack, stores);
+/** Ends the sessions of a unit. */
+async function endSessions({ swarm }: Unit): Promise<void> {
+  await swarm.ask({ kind: 'close' });
+  await swarm.close();
+}
+
+/** Runs `work`, and waits until all sessions have received `messages` messages. Returns when the last one came, in milliseconds. */
+async function receive({ units }: Side, messages: number, work: () => Promise<unknown>): Promise<number> {
+  await Promise.all(units.map(({ swarm }) => swarm.ask({ kind: 'expect', events: messages * sessionsEach })));
+  const arrived = Promise.all(units.map(({ swarm }) => swarm.next<{ at: number }>()));
+  arrived.catch(() => undefined); // thrown below
   await work();
-  return readMeter();
+  return Math.max(...(await arrived).map(({ at }) => at));
 }
 
 /** Starts `count` actions at a fixed rate, each at a random time of its turn, and resolves when all have ended. */
@@ -101,78 +103,73 @@ async function runPaced(count: number, perSec: number, act: (n: number) => Promi
   await Promise.all(running);
 }
 
-async function post(url: string, { bots }: SeededServer): Promise<void> {
-  const headers = { 'Content-Type': 'application/json', Authorization: `Bot ${bots[0]?.token}` };
-  const answer = await fetch(url, { method: 'POST', headers, body: '{"content":"a message of a usual length, as people write them"}' });
+/** Posts for the `n`th time; in all channels and at all api processes in turn. */
+async function post(side: Side, n: number): Promise<void> {
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bot ${side.seeded.bots[0]?.token}` };
+  const body = '{"content":"a message of a usual length, as people write them"}';
+  const answer = await fetch(pick(messageUrls(side), n), { method: 'POST', headers, body });
   if (!answer.ok) throw new Error(`post answered ${answer.status}: ${await answer.text()}`);
   await answer.arrayBuffer();
 }
 
-/** Posts for the `n`th time; all api processes in turn. */
-const postTo = (side: Side, n: number): Promise<void> => post(pick(messageUrls(side), n), side.seeded);
-
 /** Connects a session for the `n`th time, to all gateway nodes in turn, and ends it after READY. */
-const connectTo = ({ setting, seeded }: Side, n: number): Promise<number> =>
-  timeConnect(setting.stack.gatewayUrl(n), pick(seeded.people, n).token);
-
-/** Posts at a fixed rate for `seconds`, until all sessions have received all messages. */
-async function postPaced(side: Side, seconds: number): Promise<void> {
-  const perSec = side.count * postsPerSecEach;
-  await side.swarm.ask({ kind: 'expect', events: perSec * seconds * side.seeded.bots.length });
-  const arrived = side.swarm.next();
-  await Promise.all([arrived, runPaced(perSec * seconds, perSec, (n) => postTo(side, n))]);
-}
-
-/** Connects at a fixed rate for `seconds`. */
-const connectPaced = (side: Side, seconds: number): Promise<void> => {
-  const perSec = side.count * connectsPerSecEach;
-  return runPaced(perSec * seconds, perSec, (n) => connectTo(side, n));
-};
+const connect = ({ units, seeded }: Side, n: number): Promise<number> =>
+  timeConnect(pick(units, n).stack.gatewayUrl(), pick(seeded.people, n).token);
 
 async function warmUp(side: Side): Promise<void> {
-  const turns = Array.from({ length: warmUps * side.count }, (_, n) => n);
-  await side.swarm.ask({ kind: 'expect', events: turns.length * side.seeded.bots.length });
-  const arrived = side.swarm.next();
-  await Promise.all([arrived, forEachLimit(turns, 8, (n) => postTo(side, n))]);
-  await forEachLimit(turns, 8, (n) => connectTo(side, n));
+  const turns = Array.from({ length: warmUps * side.units.length }, (_, n) => n);
+  await receive(side, turns.length, () => forEachLimit(turns, 8, (n) => post(side, n)));
+  await forEachLimit(turns, 8, (n) => connect(side, n));
 }
 
-/** The highest rates that `side` reaches. */
-async function measureRates(bench: Bench, side: Side, load: Helper): Promise<Rates> {
-  const { setting, seeded, swarm } = side;
+/** The CPU time of a side for each post, event, delivery and session at a fixed rate, without what its processes use when they are idle. */
+async function measureCosts(bench: Bench, side: Side): Promise<Record<Cost, number>> {
+  const seconds = measureTimes * bench.seconds;
+  const count = side.units.length;
+  const measure = async (work: () => Promise<unknown>): Promise<CpuRound> => {
+    const readMeter = await startCpuMeter(processesOf(side), bench.stores);
+    await work();
+    return readMeter();
+  };
+  const postFor = (sec: number): Promise<unknown> => {
+    const posts = count * postsPerSecEach * sec;
+    return receive(side, posts, () => runPaced(posts, count * postsPerSecEach, (n) => post(side, n)));
+  };
+  const connectFor = (sec: number): Promise<void> =>
+    runPaced(count * connectsPerSecEach * sec, count * connectsPerSecEach, (n) => connect(side, n));
+  await sleep(quietMs);
+  const idle = await measure(() => sleep(seconds * 1000));
+  await postFor(warmUpSec); // workers begin to stay with the channels
+  const posting = await measure(() => postFor(seconds));
+  await connectFor(warmUpSec);
+  const connecting = await measure(() => connectFor(seconds));
+  const posts = count * postsPerSecEach * seconds;
+  const costOf = (round: CpuRound, times: number, cost: Cost): number => cpuOfOne(round, times, [idle], costs[cost]) * 1000;
+  return {
+    post: costOf(posting, posts, 'post'),
+    event: costOf(posting, posts, 'event'),
+    delivery: costOf(posting, posts * count * sessionsEach, 'delivery'),
+    session: costOf(connecting, count * connectsPerSecEach * seconds, 'session'),
+  };
+}
+
+/** The highest rates that a side reaches. */
+async function measureRates(bench: Bench, side: Side, load: Helper): Promise<Omit<Measured, Cost>> {
+  const { setting, seeded, units, channelIds } = side;
   const authorization = `Bot ${seeded.bots[0]?.token}`;
   const flood = { method: 'POST', urls: messageUrls(side), authorization, body: '{"content":"flood"}', clients, seconds: bench.seconds };
   const { perSecond, failed } = await load.ask<LoadResult>(flood);
   if (failed) throw new Error(`${failed} posts failed`);
   while (await setting.platform.db.messages.findOne({ outboxAt: { $exists: true } })) await sleep(50);
-  await swarm.ask({ kind: 'expect', events: burst * seeded.bots.length });
-  const arrived = swarm.next<{ at: number }>();
   const burstAt = now();
-  await insertPendingMessages(setting, seeded, burst);
-  const deliveries = (burst * seeded.bots.length) / (((await arrived).at - burstAt) / 1000);
-  await swarm.ask({ kind: 'expect', events: Number.MAX_SAFE_INTEGER });
-  const connectAt = performance.now();
-  await Promise.all(seeded.people.map(({ token }, n) => timeConnect(setting.stack.gatewayUrl(n), token)));
-  return { posts: perSecond, deliveries, sessions: seeded.people.length / ((performance.now() - connectAt) / 1000) };
-}
-
-async function measureCosts(bench: Bench, side: Side): Promise<CostRound> {
-  const seconds = measureTimes * bench.seconds;
-  await sleep(quietMs);
-  const idle = await measureCpu(bench, side, () => sleep(seconds * 1000));
-  await postPaced(side, warmUpSec); // workers begin to stay with the channels
-  const posting = await measureCpu(bench, side, () => postPaced(side, seconds));
-  await connectPaced(side, warmUpSec);
-  return { idle, posting, connecting: await measureCpu(bench, side, () => connectPaced(side, seconds)) };
-}
-
-/** The CPU time of a side in each round for one post, event, delivery or session, in microseconds. */
-function costsOf(bench: Bench, { count, seeded }: Side, rounds: readonly CostRound[], cost: Cost): number[] {
-  const seconds = measureTimes * bench.seconds;
-  const posts = count * postsPerSecEach * seconds;
-  const counted = { post: posts, event: posts, delivery: posts * seeded.bots.length, session: count * connectsPerSecEach * seconds }[cost];
-  const idle = rounds.map((round) => round.idle);
-  return rounds.map(({ posting, connecting }) => cpuOfOne(cost === 'session' ? connecting : posting, counted, idle, costs[cost]) * 1000);
+  const lastAt = await receive(side, burst, () => insertPendingMessages(setting, { ...seeded, channelIds: [...channelIds] }, burst));
+  const connectAt = now();
+  await Promise.all(seeded.people.map((_person, n) => connect(side, n)));
+  return {
+    posts: perSecond,
+    deliveries: (burst * units.length * sessionsEach) / ((lastAt - burstAt) / 1000),
+    sessions: seeded.people.length / ((now() - connectAt) / 1000),
+  };
 }
 
 /** A row of throughputs. Its aim applies only where each process can have a core. */
@@ -193,47 +190,50 @@ function throughputRow(name: string, two: readonly number[], one: readonly numbe
 
 /**
  * What two processes of each role cost and reach, compared with one: CPU time for each post, event and session when each process has the same load, without
- * what idle processes use; and the throughput.
+ * what idle processes use; and the throughput. The second process of each role is started again in each round, and joins the same first one, because equal
+ * processes differ by 15 % and more in what they cost.
  */
 export async function scalingRows(bench: Bench): Promise<Row[]> {
+  const setting = await openSetting(bench, { api: 1, gateway: 1, worker: 1 }, { STORE_TIMEOUT_FACTOR: '10' });
   const load = await startHelper('load', {});
-  const sides: Side[] = [];
+  const units: Unit[] = [];
+  const found: Record<'one' | 'two', Measured[]> = { one: [], two: [] };
   try {
-    for (const count of counts) sides.push(await openSide(bench, count));
-    for (const side of sides) await warmUp(side);
-    const measured = sides.map((): CostRound[] => []);
-    const rates = sides.map((): Rates[] => []);
+    const seeded = await seedServer(setting.platform, { bots: 2 * sessionsEach, people: 50, channels: 2 * channelsEach });
+    const side = (): Side => ({ setting, seeded, units, channelIds: seeded.channelIds.slice(0, units.length * channelsEach) });
+    const measure = async (): Promise<Measured> => ({
+      ...(await measureCosts(bench, side())),
+      ...(await measureRates(bench, side(), load)),
+    });
+    units.push(await openUnit(setting.stack, seeded, 0));
+    await warmUp(side());
     for (let i = 0; i < bench.rounds; i++) {
-      // In turn: processes that compete for a core use more CPU time, and sides that run at once do so unequally.
-      for (const [at, side] of sides.entries()) measured[at]?.push(await measureCosts(bench, side));
-      for (const [at, side] of sides.entries()) rates[at]?.push(await measureRates(bench, side, load));
+      found.one.push(await measure());
+      const added = await startStack({ api: 1, gateway: 1, worker: 1 }, setting.env);
+      try {
+        units.push(await openUnit(added, seeded, 1));
+        await warmUp(side());
+        found.two.push(await measure());
+      } finally {
+        for (const unit of units.splice(1)) await endSessions(unit);
+        await added.close();
+      }
       bench.log(`  scaling: round ${i + 1} of ${bench.rounds}`);
     }
-    const nameOf = (what: string): string => `scaling: ${what}, two processes compared with one`;
-    /** The mean of the sides with `count` processes in each round. */
-    const meansOf = (count: number, valuesOf: (side: Side, at: number) => readonly number[]): number[] => {
-      const alike = sides.flatMap((side, at) => (side.count === count ? [valuesOf(side, at)] : []));
-      return Array.from(
-        { length: bench.rounds },
-        (_, round) => alike.reduce((sum, values) => sum + (values[round] ?? 0), 0) / alike.length,
-      );
-    };
-    const costRow = (cost: Cost): Row => {
-      const of = (count: number): number[] => meansOf(count, (side, at) => costsOf(bench, side, measured[at] ?? [], cost));
-      return multipleRow(nameOf(`CPU of ${costs[cost]} for each ${cost}`), 'µs', of(2), of(1), mostCpu);
-    };
-    const rateRow = (what: string, key: keyof Rates): Row => {
-      const of = (count: number): number[] => meansOf(count, (_, at) => (rates[at] ?? []).map((round) => round[key]));
-      return throughputRow(nameOf(what), of(2), of(1));
-    };
-    return [
-      ...(Object.keys(costs) as Cost[]).map(costRow),
-      rateRow('posts', 'posts'),
-      rateRow('deliveries', 'deliveries'),
-      rateRow('sessions connected', 'sessions'),
-    ];
   } finally {
-    for (const side of sides) await closeSide(side);
+    for (const { swarm } of units) await swarm.close();
+    await setting.close();
     await load.close();
   }
+  const nameOf = (what: string): string => `scaling: ${what}, two processes compared with one`;
+  const of = (side: 'one' | 'two', key: keyof Measured): number[] => found[side].map((round) => round[key]);
+  const costRow = (cost: Cost): Row =>
+    multipleRow(nameOf(`CPU of ${costs[cost]} for each ${cost}`), 'µs', of('two', cost), of('one', cost), mostCpu);
+  const rateRow = (what: string, key: Exclude<keyof Measured, Cost>): Row => throughputRow(nameOf(what), of('two', key), of('one', key));
+  return [
+    ...(Object.keys(costs) as Cost[]).map(costRow),
+    rateRow('posts', 'posts'),
+    rateRow('deliveries', 'deliveries'),
+    rateRow('sessions connected', 'sessions'),
+  ];
 }
