@@ -72,6 +72,8 @@ const sizes: Size[] = [
 export const tolerance = 0.3;
 const measurableMs = 20;
 const connectsPerSec = 50;
+/** Before the measurement so many sessions restart and resume in a second, for so many seconds, so that the code of the gateway is compiled. */
+const [warmSessionsPerSec, warmSessionsSec] = [40, 15];
 const heartbeatMs = 10_000;
 /** The warm-up and the measurement take this many times as long as one round of a bench. */
 const [warmUpTimes, measureTimes] = [1, 4];
@@ -160,6 +162,10 @@ async function checkSize(bench: Bench, size: Size, costs: Costs): Promise<Compar
       { kind: 'resume', name: 'resume', perSec: size.resumes, group: 'all', urls },
     ];
     await lab.ask({ kind: 'warm', calls: acts.flatMap((act) => (act.kind === 'calls' ? [act.calls] : [])), count: warmCalls });
+    await lab.act(
+      sessions.map((act) => ({ ...act, perSec: warmSessionsPerSec })),
+      warmSessionsSec,
+    );
     await lab.act([...acts, ...sessions], warmUpTimes * bench.seconds);
     const { cpu, seconds, result } = await lab.sample(() => lab.act([...acts, ...sessions], measureTimes * bench.seconds));
     const rateOf = (name: string): number =>
