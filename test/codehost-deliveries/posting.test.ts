@@ -165,5 +165,18 @@ describe('post-deliveries', () => {
       await sweepDeliveries(fixture.worker).catch(() => undefined);
       expect((await Promise.all(hooks.map((one) => one.titles()))).flat()).to.have.length(2);
     });
+
+    it('reaches a webhook behind a page of deliveries of one that is paused', async () => {
+      const other = await fixture.createHook();
+      await other.deliverIssues(1, 1);
+      await other.age(5_000);
+      const { deliveries, webhooks } = fixture.api.platform.db;
+      const paused = range(1, 1_001).map((n) => ({ _id: `paused-${n}`, webhookId: hook.id, outcome: 'waiting', at: new Date(n) }));
+      await deliveries.insertMany(paused as never);
+      await webhooks.updateOne({ _id: hook.id }, { $set: { drainAt: new Date(Date.now() + 60_000) } });
+      await sweepDeliveries(fixture.worker);
+      await deliveries.deleteMany({ webhookId: hook.id });
+      expect(await other.titles()).to.deep.equal([titleOf(1)]);
+    });
   });
 });

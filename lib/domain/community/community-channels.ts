@@ -42,7 +42,7 @@ export async function createHiddenChannel(
 
 /** Deletes those of these channels that are still hidden. */
 export async function deleteHiddenChannels({ db }: EnqueuePlatform, ids: readonly string[]): Promise<void> {
-  await db.channels.deleteMany({ _id: { $in: [...ids] }, heldAt: { $exists: true } });
+  await db.channels.deleteMany({ _id: { $in: [...ids] }, heldAt: { $exists: true } }, { hint: '_id_' });
 }
 
 /** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `accessVersions.runChange` of the server. */

@@ -76,7 +76,9 @@ export async function copyFiles(
 /** Decides about the copied files of these messages after the messages were stored: a message that exists keeps its files, others lose them. */
 export async function decideCopies(platform: FilesPlatform, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;
-  const undecided: FileDoc[] = await platform.db.files.find({ messageId: { $in: messageIds }, openAt: { $exists: true } }).toArray();
+  const undecided: FileDoc[] = await platform.db.files
+    .find({ messageId: { $in: messageIds }, openAt: { $exists: true } }, { hint: 'messageId_1' })
+    .toArray();
   // If `openAt` was set again after the copy was made, its message is being deleted: that delete decides.
   await decideFiles(
     platform,

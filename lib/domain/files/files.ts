@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
-import type { MessageDoc } from '../../store/mongo/models/message.ts';
+import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
 import { findShownPictures } from './shown-pictures.ts';
 import { releaseStorage } from './storage.ts';
@@ -60,7 +60,11 @@ export async function deleteFiles(platform: FilesPlatform, refs: readonly FileRe
   const { files } = platform.db;
   const filter = refsFilter(refs);
   const undecidedFilter = which === 'undecided' ? { openAt: { $exists: true } } : {};
-  await files.updateMany({ ...filter, ...undecidedFilter }, { $set: { state: 'freed', openAt: new Date(platform.now()) } });
+  await files.updateMany(
+    { ...filter, ...undecidedFilter },
+    { $set: { state: 'freed', openAt: new Date(platform.now()) } },
+    { hint: '_id_' },
+  );
   const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).toArray();
   const names = await findUnusedBlobs(platform, [...new Set(freed.flatMap(blobsOf))]);
   const deleteNext = async (): Promise<void> => {
@@ -72,9 +76,10 @@ export async function deleteFiles(platform: FilesPlatform, refs: readonly FileRe
   await files.deleteMany({ ...filter, state: 'freed', begun: { $in: [null, 0] } } as object);
 }
 
-/** Marks the files of a message as undecided. Called before the message is deleted, so that a crash leaves no file behind. */
-export async function markFilesUndecided(platform: FilesPlatform, messageId: string): Promise<void> {
-  await platform.db.files.updateMany({ messageId }, { $set: { openAt: new Date(platform.now()) } });
+/** Marks these attachments of a message as undecided. Called before the message is deleted, so that a crash leaves no file behind. */
+export async function markFilesUndecided({ db, now }: FilesPlatform, attachments: readonly StoredAttachment[]): Promise<void> {
+  const refs = attachments.map(({ id, key }) => ({ _id: id, key }));
+  if (refs.length > 0) await db.files.updateMany(refsFilter(refs), { $set: { openAt: new Date(now()) } });
 }
 
 /** Marks these files as decided, unless they were marked as undecided again since they were read. */
@@ -108,7 +113,7 @@ export async function decideFiles(platform: FilesPlatform, files: readonly FileD
 
 /** Decides about the undecided files of a message after its delete. Running it again changes nothing. */
 export async function decideMessageFiles(platform: FilesPlatform, messageId: string): Promise<void> {
-  await decideFiles(platform, await platform.db.files.find({ messageId, openAt: { $exists: true } }).toArray());
+  await decideFiles(platform, await platform.db.files.find({ messageId, openAt: { $exists: true } }, { hint: 'messageId_1' }).toArray());
 }
 
 /** Deletes all files of a deleted channel in batches. A repeated run continues where the last one ended. `reportProgress` is called before each batch. */

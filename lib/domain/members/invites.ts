@@ -117,7 +117,7 @@ export async function createInvite(platform: Platform, actor: Actor, serverId: s
 export async function listInvites(platform: Platform, actor: Actor, serverId: string): Promise<Invite[]> {
   const { server } = await requireServer(platform, actor, serverId, 'Manage Server');
   const filter = { serverId, ...usableFilter(platform.now(), server) };
-  const found = await platform.db.invites.find(filter).sort({ createdAt: 1, _id: 1 }).toArray();
+  const found = await platform.db.invites.find(filter, { hint: 'serverId_1_slot_1' }).sort({ createdAt: 1, _id: 1 }).toArray();
   return found.map(toInvite);
 }
 

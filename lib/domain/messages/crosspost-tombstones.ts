@@ -25,11 +25,6 @@ export async function removableTombstones(platform: Platform, tombstones: readon
  * reached `lastChannelId`, or when the crosspost is over. Those whose reactions are still stored are removed with them.
  */
 export async function clearTombstones(platform: Platform, messageId: string, lastChannelId: string): Promise<void> {
-  await platform.db.messages.deleteMany({
-    copyOf: messageId,
-    channelId: { $lte: lastChannelId },
-    deleted: true,
-    outboxAt: { $exists: false },
-    reactionCount: { $exists: false },
-  });
+  const removable = { deleted: true, outboxAt: { $exists: false }, reactionCount: { $exists: false } } as const;
+  await platform.db.messages.deleteMany({ copyOf: messageId, channelId: { $lte: lastChannelId }, ...removable }, { hint: 'copyOf_1' });
 }

@@ -203,7 +203,7 @@ export async function replaceWithTombstone(platform: FilesPlatform, message: Mes
   const deleteEvent = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
   const entries = message.pinnedAt ? [deleteEvent, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [deleteEvent];
   const pendingEvents = pushEntries(entries, new Date(platform.now()));
-  if (message.attachments.length) await markFilesUndecided(platform, message._id);
+  await markFilesUndecided(platform, message.attachments);
   const { modifiedCount } = await platform.db.messages.updateOne(
     { _id: message._id, channelId: message.channelId, ...notDeleted },
     { ...tombstoneUpdate, ...pendingEvents },

@@ -136,7 +136,7 @@ export async function getAccountDetails(platform: Platform, id: string): Promise
   const serverIds = await findAllServerIds(platform, id);
   const [sessions, servers, applications] = await Promise.all([
     db.tokens
-      .find({ accountId: id, kind: 'session', expiresAt: { $gt: new Date(platform.now()) } })
+      .find({ accountId: id, kind: 'session', expiresAt: { $gt: new Date(platform.now()) } }, { hint: 'accountId_1' })
       .sort({ lastUsedAt: -1, _id: -1 })
       .limit(limits.loginSessionsPerPerson)
       .toArray(),

@@ -1,6 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
-import { exists } from '../../store/mongo/database.ts';
+import { exists, withSharedFields } from '../../store/mongo/database.ts';
+import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
@@ -57,7 +58,7 @@ async function emptyChannel(platform: WorkerPlatform, channelId: string, { repor
   await removeChannelFiles(platform, channelId, reportProgress);
   await removeFollowsOf(platform, channelId);
   await removeWebhooksOfChannel(platform, channelId);
-  await platform.db.reads.deleteMany({ channelId });
+  await deleteInBatches(platform.db.reads, { channelId }, reportProgress);
 }
 
 /**
@@ -74,8 +75,9 @@ async function emptyChannels(
   for (let after = ''; ; ) {
     const found = await channels
       .find({ ...scope, _id: { $gt: after } }, { projection: { _id: 1 } })
-      .sort({ _id: 1 })
+      .sort({ serverId: 1, _id: 1 })
       .limit(batchSize)
+      .hint('serverId_1__id_1')
       .toArray();
     const ids = found.map((one) => one._id);
     await beforeBatch(ids);
@@ -100,7 +102,8 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer,
 async function finishServer(platform: WorkerPlatform, { serverId }: RemovalInServer, pass: Pass): Promise<void> {
   await emptyChannels(platform, { serverId }, pass, () => Promise.resolve());
   const { invites, bans, audit, commands } = platform.db;
-  await Promise.all([invites, bans, audit, commands].map((one) => one.deleteMany({ serverId })));
+  for (const one of [invites, bans, audit, commands])
+    await deleteInBatches(withSharedFields<{ serverId: string }>(one), { serverId }, pass.reportProgress);
   await removeChannelFiles(platform, serverId, pass.reportProgress); // its icon
 }
 
@@ -115,7 +118,7 @@ async function finishApplication(platform: WorkerPlatform, removal: RemovalDoc, 
         await removeMember(platform, serverId, userId);
         failpoint(platform.config, 'during-removal');
       }
-  await platform.db.commands.deleteMany({ applicationId: _id });
+  await deleteInBatches(platform.db.commands, { applicationId: _id }, reportProgress);
   await removeChannelFiles(platform, _id, reportProgress); // its icon
 }
 

@@ -80,7 +80,7 @@ async function endMemberships(platform: WakePlatform, serverId: string, leftUser
   for (let round = 0; ; round++) {
     const found = await members
       .find({ serverId }, { projection: { userId: 1, bot: 1 } })
-      .sort({ _id: 1 })
+      .sort({ serverId: 1, userId: 1 })
       .limit(membersPerRound)
       .toArray();
     const accounts = found.map((one) => one.userId);

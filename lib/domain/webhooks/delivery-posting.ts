@@ -4,7 +4,6 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import type { Embed } from '../../contract/message.ts';
 import { exists, isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -195,26 +194,37 @@ export async function postDeliveries(platform: WorkerPlatform, webhookId: string
 
 /** How long a delivery must have waited, and its webhook must have been free, before the sweep takes it up. In milliseconds. */
 const sweepAfterMs = 2_000;
-/** How many webhooks the sweep handles at once. */
+/** How many webhooks the sweep handles at once, and how many deliveries it reads in one page. */
 const sweepConcurrency = 4;
+const sweepDeliveriesMax = 1_000;
 
 /**
- * The webhooks, also deleted ones, with deliveries that have waited for more than 2 s. Webhooks that are locked or paused, or were so within the last 2 s, are
- * left out.
+ * Finds the webhooks, also deleted ones, with deliveries that have waited for more than 2 s, oldest first, each once. Webhooks that are locked or paused, or
+ * were so within the last 2 s, are left out.
  */
-async function findOverdueWebhooks({ db, now }: Platform): Promise<string[]> {
+async function* findOverdueWebhooks({ db, now }: Platform): AsyncGenerator<string[], void> {
   const before = new Date(now() - sweepAfterMs);
-  const found = await db.deliveries
-    .aggregate<{ _id: string }>([{ $match: { outcome: 'waiting', at: dueUntil(before) } }, { $group: { _id: '$webhookId' } }])
-    .toArray();
-  const ids = found.map(({ _id }) => _id);
-  const busy = await db.webhooks.find({ _id: { $in: ids }, drainAt: { $gt: before } }, { projection: { _id: 1 } }).toArray();
-  const busyIds = new Set(busy.map(({ _id }) => _id));
-  return ids.filter((id) => !busyIds.has(id));
+  const foundIds = new Set<string>();
+  for (let [from, isLastPage] = [new Date(0), false]; !isLastPage; ) {
+    const found = await db.deliveries
+      .find({ outcome: 'waiting', at: { $gte: from, $lte: before } }, { projection: { webhookId: 1, at: 1 } })
+      .sort({ at: 1 })
+      .limit(sweepDeliveriesMax)
+      .toArray();
+    const ids = [...new Set(found.map(({ webhookId }) => webhookId))].filter((id) => !foundIds.has(id));
+    for (const id of ids) foundIds.add(id);
+    const busy = await db.webhooks.find({ _id: { $in: ids }, drainAt: { $gt: before } }, { projection: { _id: 1 } }).toArray();
+    const busyIds = new Set(busy.map(({ _id }) => _id));
+    yield ids.filter((id) => !busyIds.has(id));
+    isLastPage = found.length < sweepDeliveriesMax;
+    // A page begins with the last time of the page before. Of more deliveries with one time, the next run finds the rest.
+    const last = found.at(-1)?.at ?? before;
+    from = last > from ? last : new Date(last.getTime() + 1);
+  }
 }
 
 /** Posts, without the queue, deliveries that wait because their job was lost or their worker died (docs/guarantees.md#sweeps). */
-export const sweepDeliveries = async (platform: WorkerPlatform): Promise<void> =>
-  forEachLimit((await findOverdueWebhooks(platform)).filter(platform.isOwner), sweepConcurrency, (webhookId) =>
-    postDeliveries(platform, webhookId),
-  );
+export async function sweepDeliveries(platform: WorkerPlatform): Promise<void> {
+  for await (const webhookIds of findOverdueWebhooks(platform))
+    await forEachLimit(webhookIds.filter(platform.isOwner), sweepConcurrency, (webhookId) => postDeliveries(platform, webhookId));
+}

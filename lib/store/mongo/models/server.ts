@@ -103,6 +103,7 @@ export interface ChannelDoc extends Outbox<ChannelEvent> {
 
 export const channelSchema = new Schema<ChannelDoc>({}, { collection: 'channels' });
 channelSchema.index({ serverId: 1, position: 1 });
+channelSchema.index({ serverId: 1, _id: 1 });
 channelSchema.index({ serverId: 1, slot: 1 }, { unique: true, partialFilterExpression: { slot: { $exists: true } } });
 channelSchema.index({ threadStarterId: 1 }, { unique: true, partialFilterExpression: { threadStarterId: { $exists: true } } });
 channelSchema.index({ parentId: 1, lastActivityAt: -1 }, { partialFilterExpression: { lastActivityAt: { $exists: true } } });
