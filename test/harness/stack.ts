@@ -30,12 +30,12 @@ export interface RoleProcess {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** The environment of a role that a test starts. While queries are recorded, it loads the recorder. */
-export const roleEnv = (env: Record<string, string>): NodeJS.ProcessEnv => ({
-  ...process.env,
-  ...(process.env.QUERIES_FILE && { NODE_OPTIONS: `--import=tsx --import=${root}test/queries/recorder.ts` }),
-  ...env,
-});
+/** The environment of a role that a test starts. In tests it loads the recorder of queries (test/queries/recorder.ts). */
+export function roleEnv(env: Record<string, string>): NodeJS.ProcessEnv {
+  const recordFile = process.env.QUERIES_FILE ?? process.env.QUERIES_OF_ROLES;
+  const recorder = { QUERIES_FILE: recordFile, NODE_OPTIONS: `--import=${root}dist/test/queries/recorder.js` };
+  return { ...process.env, ...(recordFile && recorder), ...env };
+}
 
 /** The maximum time until a process is ready on a busy machine, in milliseconds. */
 const readyMs = 120_000;

@@ -21,13 +21,17 @@ export interface CataloguedQuery extends Shape {
 
 const file = new URL('catalogue.jsonl', import.meta.url);
 
+/** The values in a file that has one in each line, as JSON. */
+function readLines<T>(path: URL | string): T[] {
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as T);
+}
+
 /** The queries that the tests make, as `npm run queries` has recorded them. */
-export const catalogue: readonly CataloguedQuery[] = existsSync(file)
-  ? readFileSync(file, 'utf8')
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as CataloguedQuery)
-  : [];
+export const catalogue = existsSync(file) ? readLines<CataloguedQuery>(file) : [];
+
+/** The queries in a file that the recorder has written. */
+export const readRecorded = (path: string): RecordedQuery[] => readLines<RecordedQuery>(path);
 
 /** Writes the catalogue, one line for each query. */
 export function writeCatalogue(queries: readonly CataloguedQuery[]): void {

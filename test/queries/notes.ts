@@ -26,8 +26,9 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/messages\/message-removal\.ts/,
     /^lib\/domain\/messages\/followers\.ts removeFollowsOf/,
     /^lib\/domain\/webhooks\/webhooks\.ts removeWebhooksOfChannel/,
-    /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|markFilesUndecided|decide|markFilesDecided)/,
+    /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|decide|markFilesDecided)/,
     /^lib\/domain\/files\/storage\.ts releaseStorage/,
+    /^lib\/store\/mongo\/delete-in-batches\.ts/,
   ],
   'page of a developer': [/^lib\/domain\/interactions\/endpoints\.ts listEndpointDeliveries/],
   'image conversion': [/^lib\/domain\/files\/image-conversion\.ts convertImage/],
@@ -42,20 +43,30 @@ export const findColdReason = (caller: string): string | undefined =>
 /** Whether the queries of this caller are few. */
 export const isCold = (caller: string): boolean => findColdReason(caller) !== undefined;
 
-/** Where a query without a limit is bounded by a cap of the product: its collection, fields of its filter, and the cap. */
-export const caps: readonly { collection: string; by: readonly string[]; cap: string }[] = [
+/**
+ * A cap of the product that bounds the queries of a collection without a limit: those whose filter compares the fields `by` by equality, and has a condition on
+ * the fields `within`.
+ */
+export interface Cap {
+  collection: string;
+  by: readonly string[];
+  within?: readonly string[];
+  cap: string;
+}
+
+/** What bounds the queries without a limit. */
+export const caps: readonly Cap[] = [
   { collection: 'accounts', by: ['tag'], cap: 'the bots that an operator has verified' },
   { collection: 'applications', by: ['ownerId'], cap: '50 applications of a person' },
-  { collection: 'channels', by: ['serverId', 'slot'], cap: '500 channels of a server' },
-  { collection: 'channels', by: ['serverId', 'position'], cap: '500 channels of a server' },
+  { collection: 'channels', by: ['serverId'], within: ['slot'], cap: '500 channels of a server' },
+  { collection: 'channels', by: ['serverId'], within: ['position'], cap: '500 channels of a server' },
   {
     collection: 'channels',
     by: ['serverId', 'overwrites.id'],
     cap: 'channels and threads of a server that have an overwrite of who leaves',
   },
-  { collection: 'commands', by: ['applicationId'], cap: 'the scopes of the applications in a picker; for one application, its servers' },
+  { collection: 'commands', by: ['applicationId', 'serverId'], cap: 'the scopes of the applications in a picker' },
   { collection: 'deliveries', by: ['webhookId'], cap: 'deliveries that wait or are listed: the log is trimmed to 50' },
-  { collection: 'deliveries', by: ['outcome', 'at'], cap: 'webhooks with overdue deliveries' },
   { collection: 'dms', by: ['pair'], cap: 'the DMs of the accounts that are asked for' },
   { collection: 'files', by: ['messageId'], cap: '10 files of a message' },
   { collection: 'files', by: ['blob'], cap: '1,000 copies of a file' },
@@ -67,10 +78,9 @@ export const caps: readonly { collection: string; by: readonly string[]; cap: st
   { collection: 'members', by: ['serverId', 'bot'], cap: 'the bots of a server' },
   { collection: 'members', by: ['serverId', 'userId'], cap: 'the accounts that are asked for' },
   { collection: 'memberships', by: ['userId'], cap: '100 servers of a person; for a bot, its servers' },
-  { collection: 'messages', by: ['channelId', 'pinSlot'], cap: '50 pins of a channel' },
-  { collection: 'messages', by: ['channelId', 'copyOf'], cap: '1,000 copies of a message' },
+  { collection: 'messages', by: ['channelId'], within: ['pinSlot'], cap: '50 pins of a channel' },
+  { collection: 'messages', by: ['copyOf'], cap: '1,000 copies of a message' },
   { collection: 'reactions', by: ['channelId', 'messageId', 'userId'], cap: '20 emoji of each message' },
-  { collection: 'reads', by: ['channelId'], cap: 'the accounts that have read a channel' },
   { collection: 'tokens', by: ['accountId'], cap: '50 sessions of a person' },
   { collection: 'webhooks', by: ['channelId'], cap: '15 webhooks of a channel' },
 ];
@@ -83,50 +93,154 @@ export const withoutShardKey: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Queries that may break a rule of the test that explains them, by the reason: their descriptions, or with `*` the beginnings of these. */
-export const exceptions: Readonly<Record<string, readonly string[]>> = {
-  'The collection has a few documents.': ['log *', 'meta *', 'probe *', 'migrations *'],
-  'Any document will do, at a start.': ['applications {} limit one*', 'webhooks {} limit one*'],
-  'It reads the channels of one server: at most 500, and its active threads.': [
-    'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId }*',
-    'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId: { $in } }*',
-    'channels { overwrites.id: { $in }, serverId }*',
-    'channels { parentId, position: { $gte: 0 }, serverId }*',
-    'channels { _id: { $gt }, kind, parentId, serverId }*',
-  ],
-  'It searches text, so it reads the listed servers or applications until the page is full.': [
-    'servers { $expr: *',
-    'applications { $expr: *',
-  ],
-  'It sorts all applications of the App Directory, verified ones first.': ['applications { inDirectory: true, public: true } *'],
-  'DocumentDB sorts what the index finds after a bound, so it reads all later pending events for each page. MongoDB reads a page in the order of the index.':
-    ['messages { _id: { $nin }, outboxAt: { $gte } } sort *'],
-  'The rotation of keys reads all claims of the last 10 minutes.': ['idempotency { _id: { $gt }, answer.sealed: true } *'],
-  'It reads the invites of one server: at most 1,000.': ['invites { $and: *'],
-  'A page in the middle reads the newer bans of the server too.': [
-    'bans { $or: [{ _id: { $lt }, createdAt }, { createdAt: { $lt } }], serverId }*',
-  ],
-  'It undoes the creation of a server, which has few channels.': ['channels { serverId }'],
-  'It reads what was posted after a person began to type: some seconds.': ['messages { _id: { $gt }, authorId, channelId } limit one*'],
-  'It counts all members of a server or all messages of a thread, when these are quiet, and within a time limit.': [
-    'members { serverId } count*',
-    'messages { channelId, deleted: { $exists: false } } count*',
-  ],
-  'It reads the log of a webhook, which is trimmed to 50 deliveries.': [
-    'deliveries { _id: { $gt }, outcome: waiting, recent: true, webhookId }*',
-  ],
-  'It reads the unread mentions of all these channels. MongoDB merges the channels in the order of the index instead.': [
-    'messages { _id: { $gt }, channelId: { $in }, pings: true }*',
-  ],
-  'A removal deletes the batch that it has read.': ['messages { _id: { $lte }, channelId }'],
-  'One write of a removal changes all documents of a server. It is repeated until it succeeds.': [
-    'audit { serverId }',
-    'bans { serverId }',
-    'commands { serverId }',
-    'members { roles, serverId }',
-  ],
-  'It runs once, in the first start of a version that searches members.': [
-    'members { renameId: { $exists: false }, search: { $exists: false } }*',
-  ],
-  'It removes the members of a deleted server in batches.': ['members { serverId } sort { _id: 1 }*'],
-};
+/** A rule that the test of the queries checks (docs/scaling.md#queries). */
+export type Rule = 'index' | 'examined' | 'returned' | 'sorted' | 'bound';
+
+/** Queries that may break one rule, by their descriptions. They keep all others. A query that keeps the rule may not be listed. */
+export interface Exception {
+  rule: Rule;
+  why: string;
+  queries: readonly string[];
+}
+
+/** What is excepted from the rules on the local store. */
+export const exceptions: readonly Exception[] = [
+  {
+    rule: 'bound',
+    why: 'A removal deletes the batch that it has read.',
+    queries: ['messages { _id: { $lte }, channelId }'],
+  },
+  {
+    rule: 'bound',
+    why: 'It counts all members of a server or all messages of a thread, when these are quiet, and within a time limit.',
+    queries: ['members { serverId } count', 'messages { channelId, deleted: { $exists: false } } count'],
+  },
+  {
+    rule: 'bound',
+    why: 'It sorts what is listed in the App Directory, verified applications first.',
+    queries: [
+      'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
+      'applications { inDirectory: true, public: true } $project $addFields $sort $skip $limit',
+    ],
+  },
+  {
+    rule: 'bound',
+    why: 'It undoes the creation of a server, which has few channels.',
+    queries: ['channels { serverId }'],
+  },
+  {
+    rule: 'bound',
+    why: 'One write takes a role from all members of a server. It is repeated until it succeeds.',
+    queries: ['members { roles, serverId }'],
+  },
+  {
+    rule: 'bound',
+    why: 'The collection has a document for each migration.',
+    queries: ['migrations {}'],
+  },
+  {
+    rule: 'examined',
+    why: 'A page in the middle reads the newer bans of the server too.',
+    queries: ['bans { $or: [{ _id: { $lt }, createdAt }, { createdAt: { $lt } }], serverId } sort { createdAt: -1, _id: -1 } limit some'],
+  },
+  {
+    rule: 'examined',
+    why: 'DocumentDB sorts what the index finds after a bound, so it reads all later pending events for each page. MongoDB reads a page in the order of the index.',
+    queries: ['messages { _id: { $nin }, outboxAt: { $gte } } sort { outboxAt: 1 } limit some'],
+  },
+  {
+    rule: 'examined',
+    why: 'It finds the oldest of a person’s login codes: at most 5.',
+    queries: ['loginCodes { accountId } sort { createdAt: 1 } limit one'],
+  },
+  {
+    rule: 'examined',
+    why: 'It finds the oldest of a person’s sessions: at most 50.',
+    queries: [
+      'tokens { accountId, expiresAt: { $gt }, kind } sort { lastUsedAt: -1, _id: -1 } hint accountId_1 limit some',
+      'tokens { accountId, kind, slot: { $gte: 0 } } sort { lastUsedAt: 1 } limit one',
+    ],
+  },
+  {
+    rule: 'examined',
+    why: 'It reads the channels of one server, at most 500, and its threads.',
+    queries: [
+      'channels { _id: { $gt }, kind, parentId, serverId } sort { serverId: 1, _id: 1 } hint serverId_1__id_1 limit some',
+      'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId } sort { lastActivityAt: -1, _id: -1 } limit some',
+      'channels { archiveAt: { $exists: true }, parentId: { $in }, serverId: { $in } } sort { serverId: 1, lastActivityAt: -1, _id: -1 } limit some',
+      'channels { overwrites.id: { $in }, serverId }',
+      'channels { parentId, position: { $gte: 0 }, serverId }',
+    ],
+  },
+  {
+    rule: 'examined',
+    why: 'It reads the invites of one server: at most 1,000.',
+    queries: [
+      'invites { $and: [{ $or: [{ $expr: { $lt: [$uses, $maxUses] } }, { maxUses: 0 }] }, { $or: [{ expiresAt: null }, { expiresAt: { $gt } }] }, { createdAt: { $gt } }, { uses: 0 }], serverId } sort { createdAt: 1, _id: 1 } hint serverId_1_slot_1',
+      'invites { $and: [{ $or: [{ $expr: { $lt: [$uses, $maxUses] } }, { maxUses: 0 }] }, { $or: [{ expiresAt: null }, { expiresAt: { $gt } }] }], serverId } sort { createdAt: 1, _id: 1 } hint serverId_1_slot_1',
+    ],
+  },
+  {
+    rule: 'examined',
+    why: 'It reads the log of a webhook, which is trimmed to 50 deliveries.',
+    queries: ['deliveries { _id: { $gt }, outcome: waiting, recent: true, webhookId } sort { _id: 1 } hint recent limit some'],
+  },
+  {
+    rule: 'examined',
+    why: 'It reads the unread mentions of all these channels. MongoDB merges the channels in the order of the index instead.',
+    queries: ['messages { _id: { $gt }, channelId: { $in }, pings: true } sort { _id: -1 } hint pings limit some'],
+  },
+  {
+    rule: 'examined',
+    why: 'It reads what was posted after a person began to type: some seconds.',
+    queries: ['messages { _id: { $gt }, authorId, channelId } limit one'],
+  },
+  {
+    rule: 'examined',
+    why: 'It searches text, so it reads the listed servers or applications until the page is full.',
+    queries: [
+      'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
+      'servers { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }] }, community: true, discovery.category, listed: true, types: { $nin } } sort { memberCount: -1, _id: 1 } hint discovery limit some',
+      'servers { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }] }, community: true, listed: true, types: { $nin } } sort { memberCount: -1, _id: 1 } hint discovery limit some',
+    ],
+  },
+  {
+    rule: 'examined',
+    why: 'The rotation of keys reads all claims of the last 10 minutes.',
+    queries: ['idempotency { _id: { $gt }, answer.sealed: true } sort { _id: 1 } limit some'],
+  },
+  {
+    rule: 'index',
+    why: 'It asks whether there is any document, and reads one.',
+    queries: ['applications {} limit one', 'webhooks {} limit one'],
+  },
+  {
+    rule: 'index',
+    why: 'The collection has a document for each migration.',
+    queries: ['migrations {}'],
+  },
+  {
+    rule: 'index',
+    why: 'The collection has a few documents at most.',
+    queries: ['log { _id } limit one', 'meta { _id } limit one', 'meta { _id, keys } limit one', 'probe { _id } limit one'],
+  },
+  {
+    rule: 'returned',
+    why: 'It reads the invites of one server: at most 1,000.',
+    queries: [
+      'invites { $and: [{ $or: [{ $expr: { $lt: [$uses, $maxUses] } }, { maxUses: 0 }] }, { $or: [{ expiresAt: null }, { expiresAt: { $gt } }] }, { createdAt: { $gt } }, { uses: 0 }], serverId } sort { createdAt: 1, _id: 1 } hint serverId_1_slot_1',
+    ],
+  },
+  {
+    rule: 'returned',
+    why: 'The rotation of keys reads all claims of the last 10 minutes.',
+    queries: ['idempotency { _id: { $gt }, answer.sealed: true } sort { _id: 1 } limit some'],
+  },
+  {
+    rule: 'returned',
+    why: 'The two bounds of the creation have one value here, so nothing is between them.',
+    queries: [
+      'interactions { $expr: { $and: [{ $gt: [$createdAt, { $subtract: [$$NOW, <number>] }] }, { $lte: [$createdAt, { $subtract: [$$NOW, <number>] }] }] }, deliveredAt: null, endpoint: true, state: created } sort { createdAt: 1 } limit some',
+    ],
+  },
+];

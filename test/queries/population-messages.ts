@@ -41,7 +41,7 @@ export const messagesPopulation: Record<string, Population> = {
         editedAt: null,
         createId: otherId(n),
         ...oneIn(11, n, { pings: true }),
-        ...oneIn(11, n, { reactions: [{ identity: '+', emoji: '+', users: [userId(n % accounts)], count: 1 }], reactionCount: 1 }),
+        ...oneIn(11, n, { reactions: [{ identity: '+', emoji: '+', count: 1 }], reactionCount: 1 }),
         ...(n % 251 === 0 && { pinSlot: Math.floor(n / 251), pinnedAt: at(n) }),
         ...oneIn(61, n, { previewsAt: at(n) }),
         ...oneIn(63, n, { crosspostAt: at(n), crosspostTo: channelId(0), crossposted: true }),

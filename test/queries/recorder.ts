@@ -1,12 +1,15 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findNewQueries, type RecordedQuery } from './catalogue.ts';
+import { findNewQueries, type RecordedQuery, readRecorded } from './catalogue.ts';
 import { type Document, describeShape, type Query, toKey, toShape } from './shape.ts';
 
 /*
- * Sees every query that the product makes in this process, during the tests (.mocharc.json). With QUERIES_FILE set, each is appended to that file once. Else a
- * test file fails if it made one that the catalogue does not have (docs/scaling.md#queries).
+ * Sees every query that the product makes in this process, during the tests (.mocharc.json). With QUERIES_FILE set, each is appended to that file once, as in
+ * the roles that a test starts (test/harness/stack.ts). Else a test file fails if it, or a role that it started, made a query that the catalogue does not have
+ * (docs/scaling.md#queries).
  */
 
 interface Operation {
@@ -14,8 +17,15 @@ interface Operation {
   buildCommandDocument(connection: object): Document;
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const isCompiled = import.meta.url.endsWith('.js');
+const root = fileURLToPath(new URL(isCompiled ? '../../..' : '../..', import.meta.url));
 const recordFile = process.env.QUERIES_FILE;
+/** The file to which the roles that the tests of this process start append their queries. */
+const rolesFile = join(tmpdir(), `parlance-queries-${process.pid}.jsonl`);
+if (!recordFile) {
+  process.env.QUERIES_OF_ROLES = rolesFile;
+  process.once('exit', () => rmSync(rolesFile, { force: true }));
+}
 
 /** Helpers that make queries on behalf of their callers. */
 const helpers = ['lib/store/mongo/database.ts', 'lib/store/mongo/insert.ts', 'lib/store/mongo/batched-reads.ts'];
@@ -135,8 +145,10 @@ export const mochaHooks = {
   },
   afterAll(): void {
     if (recordFile) return;
-    const unknown = findNewQueries([...recorded.values()]);
+    const ofRoles: (RecordedQuery & { test?: string })[] = existsSync(rolesFile) ? readRecorded(rolesFile) : [];
+    const unknown = findNewQueries([...recorded.values(), ...ofRoles]);
     recorded.clear();
+    rmSync(rolesFile, { force: true });
     if (unknown.length === 0) return;
     const lines = unknown.map(({ shape, caller, test }) => `${describeShape(shape)}\n    by ${caller}${test ? `, in "${test}"` : ''}`);
     throw new Error(`Not in test/queries/catalogue.jsonl; run npm run queries (docs/scaling.md#queries):\n  ${lines.join('\n  ')}`);

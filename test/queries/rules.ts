@@ -1,8 +1,8 @@
 import { schemas } from '../../lib/store/mongo/database.ts';
 import type { Explained } from './explain.ts';
 import { listedValues } from './instantiate.ts';
-import { caps, exceptions } from './notes.ts';
-import { type Document, describeShape, type Shape } from './shape.ts';
+import { caps, type Rule } from './notes.ts';
+import type { Document, Shape } from './shape.ts';
 
 /** An index as a schema describes it. */
 export interface Index {
@@ -35,31 +35,41 @@ export const equalFields = ({ filter }: Shape): string[] =>
     !field.startsWith('$') && (!isOperators(condition) || Object.hasOwn(condition, '$in')) ? [field] : [],
   );
 
-/** Whether the number of documents that match is bounded: by a limit, a unique index, or a cap of the product. */
-function isBounded(shape: Shape): boolean {
-  if (shape.limit) return true;
+const fieldsOf = (collection: string, name: string): readonly string[] =>
+  indexesOf(collection).find((one) => one.name === name)?.fields ?? [];
+
+/** How many documents a unique index finds for the values of the filter; null if no unique index does. */
+function countIdentified(shape: Shape): number | null {
   const equal = equalFields(shape);
   const isUnique = indexesOf(shape.collection).some((one) => one.isUnique && one.fields.every((field) => equal.includes(field)));
-  return (
-    isUnique ||
-    caps.some(({ collection, by }) => collection === shape.collection && by.every((field) => Object.hasOwn(shape.filter, field)))
-  );
+  if (!isUnique) return null;
+  return equal.some((field) => isOperators(shape.filter[field])) ? listedValues : 1;
 }
 
-/** Documents that a query may read beyond two for each one that it returns. */
-const spareDocuments = 10;
+/** Whether a cap of the product bounds the number of documents that match. */
+const isCapped = ({ collection, filter }: Shape, equal: readonly string[]): boolean =>
+  caps.some(
+    (cap) =>
+      cap.collection === collection &&
+      cap.by.every((field) => equal.includes(field)) &&
+      (cap.within ?? []).every((field) => Object.hasOwn(filter, field)),
+  );
+
 const sortedMax = 1_000;
 
-/** The rules that a query breaks, given how the database ran it (docs/scaling.md#queries). */
-export function findBrokenRules(shape: Shape, { index, examined, returned, sorted, hasCollectionScan }: Explained): string[] {
-  const text = describeShape(shape);
-  const isExcepted = (one: string): boolean => (one.endsWith('*') ? text.startsWith(one.slice(0, -1)) : text === one);
-  if (Object.values(exceptions).flat().some(isExcepted)) return [];
-  const allowed = 2 * returned + spareDocuments + listedValues;
-  return [
-    ...(hasCollectionScan || index === '' ? ['reads the whole collection'] : []),
-    ...(examined > allowed ? [`reads ${examined} documents to return ${returned}`] : []),
-    ...(sorted > sortedMax ? [`sorts ${sorted} documents in memory`] : []),
-    ...(isBounded(shape) ? [] : ['has no bound']),
-  ].map((what) => `${text} ${what}`);
+/** The rules that a query breaks, each with what breaks it, given how the database ran it (docs/scaling.md#queries). */
+export function findBrokenRules(shape: Shape, { index, examined, returned, sorted, hasCollectionScan }: Explained): Map<Rule, string> {
+  const equal = equalFields(shape);
+  const identified = countIdentified(shape);
+  const indexes = index.split(' + ');
+  const isCombined = indexes.length > 1 && !indexes.every((name) => equal.includes(fieldsOf(shape.collection, name)[0] ?? ''));
+  const checks: readonly (readonly [rule: Rule, isBroken: boolean, what: string])[] = [
+    ['index', hasCollectionScan || index === '', 'reads the whole collection'],
+    ['index', isCombined, `combines the indexes ${index}`],
+    ['examined', examined > Math.max(2 * returned, identified ?? 0), `reads ${examined} documents to return ${returned}`],
+    ['returned', returned === 0 && identified === null, 'returns nothing'],
+    ['sorted', sorted > sortedMax, `sorts ${sorted} documents in memory`],
+    ['bound', !shape.limit && identified === null && !isCapped(shape, equal), 'has no bound'],
+  ];
+  return new Map(checks.flatMap(([rule, isBroken, what]) => (isBroken ? [[rule, what] as const] : [])));
 }

@@ -92,6 +92,9 @@ function toFilterShape(filter: Document, indexedValues: ReadonlyMap<string, unkn
   return Object.fromEntries(conditions.sort(byKey));
 }
 
+/** The largest limit that counts as one: no batch or page of the product is larger. */
+const limitMax = 2_000;
+
 /** The shape of a query. */
 export function toShape({ collection, filter, sort, hint, limit, stages }: Query): Shape {
   return {
@@ -99,7 +102,7 @@ export function toShape({ collection, filter, sort, hint, limit, stages }: Query
     filter: toFilterShape(filter, findIndexedValues(collection)),
     ...(sort && Object.keys(sort).length > 0 && { sort }),
     ...(hint !== undefined && { hint: typeof hint === 'string' ? hint : JSON.stringify(hint) }),
-    ...(limit && { limit: limit === 1 ? 'one' : 'some' }),
+    ...(limit && limit <= limitMax && { limit: limit === 1 ? 'one' : 'some' }),
     ...(stages && stages.length > 0 && { stages }),
   };
 }

@@ -58,14 +58,18 @@ export function renderQueries(queries: readonly CataloguedQuery[]): string {
 const renderCaps = (): string =>
   table(
     ['Collection', 'By', 'Bound'],
-    caps.map(({ collection, by, cap }) => [`\`${collection}\``, by.map((field) => `\`${field}\``).join(', '), cap]),
+    caps.map(({ collection, by, within = [], cap }) => [
+      `\`${collection}\``,
+      [...by, ...within].map((field) => `\`${field}\``).join(', '),
+      cap,
+    ]),
   );
 
 /** The list of the queries that may break a rule. */
 const renderExceptions = (): string =>
   table(
-    ['Queries', 'Why'],
-    Object.entries(exceptions).map(([reason, queries]) => [queries.map((one) => `\`${one}\``).join('<br>'), reason]),
+    ['Rule', 'Queries', 'Why'],
+    exceptions.map(({ rule, why, queries }) => [rule, queries.map((one) => `\`${one}\``).join('<br>'), why]),
   );
 
 const sharded = (): [collection: string, key: string][] =>
