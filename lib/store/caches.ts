@@ -15,15 +15,16 @@ export interface Caches {
   readonly responseCache: LRUCache<string, CachedResponse>;
 }
 
-const ttlMs = 30_000;
+/** How long an entry is kept, in milliseconds. */
+export const cacheTtlMs = 30_000;
 
 /** Creates empty caches, which are cleared whenever the connection to `redis` is lost. `maxEntries` is the maximum number of entries of access data. */
 export function createCaches(redis: RedisClient, maxEntries = 10_000): Caches {
-  const accessCache = new LRUCache<string, object>({ max: maxEntries, ttl: ttlMs });
+  const accessCache = new LRUCache<string, object>({ max: maxEntries, ttl: cacheTtlMs });
   const responseCache = new LRUCache<string, CachedResponse>({
     maxSize: limits.responseCacheBytes,
     sizeCalculation: ({ sizeBytes }) => sizeBytes,
-    ttl: ttlMs,
+    ttl: cacheTtlMs,
   });
   onConnectionLost(redis, () => {
     accessCache.clear();

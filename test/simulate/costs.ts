@@ -21,6 +21,7 @@ export const actions = {
   typing: { about: 'a call of the typing route', parts: stored },
   read: { about: 'reading 50 messages of a channel', parts: request },
   mark: { about: 'moving a read mark', parts: stored },
+  uncached: { about: '… a call of which the api process has cached nothing', parts: request },
   presence: { about: 'a change of an own status', parts: stored },
   sync: { about: 'loading the state when a session begins', parts: request },
   connect: { about: 'a session that begins and ends', parts: session },

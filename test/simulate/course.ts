@@ -7,7 +7,7 @@ import type { Person, World } from './world.ts';
 export interface Course {
   bench: Bench;
   lab: Lab;
-  people: { posters: Person[]; audience: Person[] };
+  people: { posters: Person[]; audience: Person[]; strangers: Person[] };
   worlds: Record<'quiet' | 'busy' | 'hidden' | 'small' | 'large', World>;
   costs: Costs;
 }

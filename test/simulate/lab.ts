@@ -38,7 +38,7 @@ export interface Lab {
 }
 
 /** How many calls warm up the processes, so that their code is compiled. */
-export const warmCalls = 1_000;
+export const warmCalls = 3_000;
 
 /** How long a sample goes on after its work, in milliseconds: workers acknowledge events after up to 100 ms. */
 const settleMs = 300;

@@ -19,14 +19,21 @@ const channelsBusy = 4;
 /** So many that at the higher rate several seconds pass between two posts in one channel. */
 const channelsQuiet = 400;
 const posters = 10;
+/** People who each make one call in a channel of their own, so that nothing is cached for it. More than the rates of calls need. */
+const strangers = channelsQuiet;
 const connectsPerSec = 50;
 
-/** The CPU time of one call, from the difference of two rates, in several rounds of both. At the lower rate `lowCalls` are sent. */
+/** The CPU time of one call, from the difference of two rates, in several rounds of both. At the lower rate `lowCalls` are sent. All are sent in turn. */
 async function costOfCall({ bench, lab }: Course, calls: Call[], [low, high] = callRates, lowCalls = calls): Promise<Cpu> {
-  const at = async (perSec: number, sent: Call[]): Promise<{ cpu: Cpu; count: number; seconds: number }> => {
+  let sentBefore = 0;
+  const at = async (perSec: number, all: Call[]): Promise<{ cpu: Cpu; count: number; seconds: number }> => {
+    const first = sentBefore % all.length;
+    const sent = [...all.slice(first), ...all.slice(0, first)];
     const acts = [{ kind: 'calls' as const, name: 'call', perSec, calls: sent, order: 'turn' as const }];
     const { cpu, seconds, result } = await lab.sample(() => lab.act(acts, bench.seconds));
-    return { cpu, count: result.done.call ?? 0, seconds };
+    const count = result.done.call ?? 0;
+    sentBefore += count;
+    return { cpu, count, seconds };
   };
   let [more, count]: [Cpu, number] = [noCpu(), 0];
   for (let round = 0; round < bench.rounds; round++) {
@@ -57,6 +64,11 @@ async function measureCalls(course: Course): Promise<void> {
   ];
   setCost(course, 'postBusy', await costOfBusyPost(course, worlds.busy));
   for (const [action, list] of calls) setCost(course, action, await costOfCall(course, list));
+  const [channels, cached] = [worlds.quiet.channelIds, course.costs.actions.read];
+  const once = people.strangers.flatMap((one, at) =>
+    callsIn(api, 'read', [{ ...worlds.quiet, channelIds: channels.slice(at, at + 1) }], [one]),
+  );
+  setCost(course, 'uncached', addCpu(await costOfCall(course, once), cached, -1));
 }
 
 /** Runs everything often, so that the code is compiled and caches are filled. */
@@ -73,10 +85,10 @@ async function warmUp({ lab, people, worlds }: Course): Promise<void> {
 
 async function prepare(bench: Bench, lab: Lab): Promise<Course> {
   const { platform } = lab.setting;
-  const all = await makePeople(platform, posters + many);
-  const people = { posters: all.slice(0, posters), audience: all.slice(posters) };
+  const [all, others] = [await makePeople(platform, posters + many), await makePeople(platform, strangers)];
+  const people = { posters: all.slice(0, posters), audience: all.slice(posters), strangers: others };
   const [quiet, busy, hidden, small, large] = await makeWorlds(platform, [
-    { members: people.posters, channels: channelsQuiet },
+    { members: [...people.posters, ...others], channels: channelsQuiet, hasMessages: true },
     { members: people.posters, channels: channelsBusy, hasMessages: true },
     { members: all, channels: channelsBusy, only: people.posters },
     { members: all.slice(0, posters + few), channels: channelsBusy },

@@ -1,4 +1,5 @@
 import { limits } from '../../lib/base/limits.ts';
+import { cacheTtlMs } from '../../lib/store/caches.ts';
 import { type Action, actions, addCpu, type Costs, type Cpu, mapParts, noCpu, type Role, roles } from './costs.ts';
 
 /** How many processes of each part there are. Each process of Parlance and each Redis master has a core of its own. */
@@ -87,6 +88,12 @@ export function busyShare(postsPerSec: number, workers: number): number {
   return (again * sameWorker) / (1 - again + sameWorker);
 }
 
+/**
+ * The share of the calls of a person that find nothing cached, if each person makes `callsPerSec` calls at random times to any of `apis` processes: an entry is
+ * used until it is too old, and the next call after that makes a new one.
+ */
+export const uncachedShare = (callsPerSec: number, apis: number): number => 1 / (1 + (callsPerSec / apis) * (cacheTtlMs / msPerSec));
+
 /** How many servers a session is a member of, on average. */
 export const placesPerSession = ({ servers, connections }: Population): number =>
   servers.reduce((sum, one) => sum + one.servers * one.online, 0) / connections;
@@ -120,6 +127,8 @@ export function countActions(layout: Layout, population: Population): Record<Act
   rates.delivery += marksPerSec + presencesPerSec * watchers;
   const places = placesPerSession(population);
   rates.sync = connectsPerSec;
+  const calls = posts + typingsPerSec + population.readsPerSec + marksPerSec + presencesPerSec + connectsPerSec;
+  rates.uncached = calls * uncachedShare(calls / connections, layout.api);
   rates.connect = connectsPerSec;
   rates.connectPlace = connectsPerSec * places;
   rates.resume = resumesPerSec;

@@ -1,7 +1,16 @@
 import { expect } from 'chai';
 import { type Action, actions, type Costs, type Cpu, noCpu } from '../simulate/costs.ts';
 import { failuresOf } from '../simulate/failures.ts';
-import { busyShare, countActions, type Layout, newPlacesPerSession, nodesReached, type Population, simulate } from '../simulate/model.ts';
+import {
+  busyShare,
+  countActions,
+  type Layout,
+  newPlacesPerSession,
+  nodesReached,
+  type Population,
+  simulate,
+  uncachedShare,
+} from '../simulate/model.ts';
 import { defaultAssumptions, planLayout, populationOf } from '../simulate/plan.ts';
 
 const cpu = (some: Partial<Cpu>): Cpu => ({ ...noCpu(), ...some });
@@ -73,6 +82,15 @@ describe('capacity model', () => {
   ] as const)
     it(`of ${postsPerSec} posts/s in a channel, ${least} to ${most} find one of ${workers} workers that stays`, () =>
       expect(busyShare(postsPerSec, workers)).to.be.within(least, most));
+
+  for (const [perSec, apis, share] of [
+    [0, 1, 1],
+    [1 / 30, 1, 0.5],
+    [1 / 30, 2, 2 / 3],
+    [30, 1, 1 / 901],
+  ] as const)
+    it(`of the calls of people who make ${perSec.toFixed(3)} calls/s to ${apis} api processes, ${share.toFixed(3)} find nothing cached`, () =>
+      expect(uncachedShare(perSec, apis)).to.be.closeTo(share, 1e-9));
 
   const counts: [name: string, some: Partial<Population>, nodes: number, action: Action, perSec: number][] = [
     ['a post is sent to each session of its server', posting(1), 1, 'delivery', 100],
