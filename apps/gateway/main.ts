@@ -18,6 +18,7 @@ await runRole(log, async () => {
   const monitoring = await startMonitoring(platform, 'gateway', metrics.registry);
   log.info({ port: gateway.port }, 'listening');
   return {
+    drain: () => gateway.drain(),
     close: async () => {
       await gateway.close();
       await monitoring.close();

@@ -3,22 +3,23 @@ import PQueue from 'p-queue';
 import { forEachLimit } from '../../lib/base/for-each-limit.ts';
 import { type Listening, listen } from '../../lib/base/http-server.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
+import type { Role } from '../../lib/base/process.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { removeIdleAddresses } from './address-usage.ts';
 import { checkTokens, handleControl } from './control.ts';
 import { dropSession, invalidReasons, releaseSession } from './disconnect.ts';
+import { drainNode, hurriedSpreadMs, moveClient } from './drain.ts';
 import { closeExpired } from './frame-handler.ts';
-import { op } from './frames.ts';
 import { createLane, getLane, waitForBarrier, waitUntilLive } from './lane.ts';
 import { removeUnusedPlaces, trimTails } from './places.ts';
 import { createPresenceState, recoverPresences } from './presence.ts';
 import { interrupt, receiveEntry } from './receive.ts';
 import type { GatewayNode } from './state.ts';
 import { createUpgradeServer } from './upgrade.ts';
-import { closeSocket, createWriter, sendControl } from './writer.ts';
+import { closeSocket, createWriter } from './writer.ts';
 
 /** A listening gateway node. */
-export interface Gateway extends Listening {
+export interface Gateway extends Listening, Required<Role> {
   /** The state of the node, for tests and measurements. */
   node: GatewayNode;
 }
@@ -29,8 +30,6 @@ const tickMs = 1_000;
 const maxConcurrentHandshakes = 64;
 /** How many accounts' tokens, and how many watch lists, are checked at once. */
 const maxConcurrentChecks = 16;
-/** When the node stops, each client is told to reconnect after a random time below this, in milliseconds, so that not all arrive at the other nodes at once. */
-const reconnectSpreadMs = 2_000;
 /** How long the node waits for clients to answer the close when it stops, in milliseconds. */
 const disconnectTimeoutMs = 2_000;
 
@@ -99,27 +98,17 @@ async function runPeriodicTasks(node: GatewayNode): Promise<void> {
   void forEachLimit(accounts, maxConcurrentChecks, (account) => checkTokens(node, account));
 }
 
-/** Sends op 7 to every client, closes all sockets and releases all sessions, so that they can be resumed on other nodes. */
+/** Moves every client to other nodes at once, and waits until their sockets are closed. */
 async function disconnectAll(node: GatewayNode): Promise<void> {
-  const releases: Promise<void>[] = [];
-  for (const socket of node.sockets) {
-    const { session } = socket;
-    sendControl(node, socket, { op: op.reconnect, d: { retryAfterMs: Math.floor(Math.random() * reconnectSpreadMs) } });
-    closeSocket(node, socket, 'restart', 'the gateway node is restarting');
-    if (!session) continue;
-    const { id, owner, account } = session;
-    dropSession(node, session, 'lost');
-    releases.push(releaseSession(node, { id, accountId: account.id, owner, mode: 'suspend' }));
-  }
-  await Promise.all(releases);
+  await Promise.all([...node.sockets].map((socket) => moveClient(node, socket, Math.floor(Math.random() * hurriedSpreadMs))));
   const deadlineMs = performance.now() + disconnectTimeoutMs;
   while (node.sockets.size > 0 && performance.now() < deadlineMs) await new Promise((resolve) => setTimeout(resolve, 10));
   for (const socket of node.sockets) socket.terminate();
 }
 
 /**
- * Runs a gateway node on `config.GATEWAY_PORT` (0: any free port) until closed. `close` refuses new connections, sends op 7 to every client, closes all
- * sockets, keeps the sessions resumable, and drops the lease. The caller closes the platform.
+ * Runs a gateway node on `config.GATEWAY_PORT` (0: any free port) until closed. `drain` refuses new connections and moves the clients to other nodes over 20 s.
+ * `close` moves those that are left at once, and drops the lease. The caller closes the platform.
  */
 export async function startGateway(platform: GatewayPlatform, metrics: Metrics): Promise<Gateway> {
   const node = await createNode(platform, metrics);
@@ -129,12 +118,19 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
   const taskTimer = setInterval(() => void runPeriodicTasks(node), tickMs);
   const expiryTimer = setInterval(() => closeExpired(node.sockets), Math.min(tickMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
   const server = await listen(createUpgradeServer(node), platform.config.GATEWAY_PORT);
+  const refuseConnections = (): void => {
+    node.isClosing = true;
+    void server.close();
+  };
   return {
     port: server.port,
     node,
+    async drain() {
+      refuseConnections();
+      await drainNode(node);
+    },
     async close() {
-      node.isClosing = true;
-      void server.close();
+      refuseConnections();
       clearInterval(taskTimer);
       clearInterval(expiryTimer);
       await disconnectAll(node);

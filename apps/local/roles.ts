@@ -28,7 +28,7 @@ export interface RoleSpec {
 export interface Role {
   readonly name: string;
   readonly pid: number | undefined;
-  /** Sends SIGTERM, then SIGKILL after 25 s; resolves when the process has ended. */
+  /** Sends SIGINT, at which a gateway does not drain, then SIGKILL after 25 s; resolves when the process has ended. */
   stop(): Promise<void>;
   /** Stops it and starts it again; resolves when it is ready. */
   restart(): Promise<void>;
@@ -65,6 +65,7 @@ export async function startRole({ name, main, env, folder }: RoleSpec): Promise<
     ready: 'message',
     startAttempts: 1,
     backoffMs: { first: 500, most: 8_000 },
+    stopSignal: 'SIGINT',
     stopMs,
     onLine: (line) => {
       log.write(`${line}\n`);

@@ -5,23 +5,32 @@ export interface Running {
   close(): Promise<void>;
 }
 
+/** A role of an installation. A role that serves long connections hands them over to other processes in `drain`, without hurry, before it is closed. */
+export interface Role extends Running {
+  drain?(): Promise<void>;
+}
+
 /** The settings do not match the stores. A process that starts with such settings prints one line and exits with code 78. */
 export class ConfigurationError extends Error {}
 
 /** How long a role may take to shut down before its process exits, in milliseconds (docs/guarantees.md#shutdown). */
-const shutdownMs = 25_000;
+export const shutdownMs = 25_000;
 
 /** How long a starting process waits for each of its stores, in milliseconds. The stores may be starting too. */
 export const firstConnectMs = 5_000;
 
 /**
- * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Closes it on SIGTERM, on SIGINT or when the parent process
- * disconnects, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
+ * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Drains and closes it on SIGTERM, closes it at once on SIGINT or
+ * when the parent process disconnects, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
  */
-export async function runRole(log: Logger, start: () => Promise<Running>): Promise<void> {
-  let running: Running | null = null;
+export async function runRole(log: Logger, start: () => Promise<Role>): Promise<void> {
+  let running: Role | null = null;
   let stopping = false;
-  const stop = (reason: string, code: number): void => {
+  const end = async (isDrained: boolean): Promise<void> => {
+    if (isDrained) await running?.drain?.();
+    await running?.close();
+  };
+  const stop = (reason: string, code: number, isDrained = false): void => {
     if (stopping) return;
     stopping = true;
     log.info({ reason }, 'stopping');
@@ -29,7 +38,7 @@ export async function runRole(log: Logger, start: () => Promise<Running>): Promi
       log.error('shutdown took too long; exiting now');
       process.exit(1);
     }, shutdownMs).unref();
-    Promise.resolve(running?.close()).then(
+    end(isDrained).then(
       () => process.exit(code),
       (error: unknown) => {
         log.error({ err: error }, 'could not close all resources');
@@ -37,7 +46,7 @@ export async function runRole(log: Logger, start: () => Promise<Running>): Promi
       },
     );
   };
-  process.on('SIGTERM', () => stop('SIGTERM', 0));
+  process.on('SIGTERM', () => stop('SIGTERM', 0, true));
   process.on('SIGINT', () => stop('SIGINT', 0));
   process.on('disconnect', () => stop('the parent process disconnected', 0));
   const fatal = (error: unknown): void => {

@@ -59,6 +59,7 @@ export function connectBot(options: BotOptions): BotClient {
   let answerWatch: (offline: string[]) => void = () => undefined;
   let attempt = 0;
   let heartbeat: NodeJS.Timeout | undefined;
+  let retryAfterMs: number | null = null;
   let markReady: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => {
     markReady = resolve;
@@ -78,8 +79,10 @@ export function connectBot(options: BotOptions): BotClient {
       position = null;
       options.onInvalid?.();
       socket?.close();
-    } else if (frame.op === 7) socket?.terminate();
-    else if (frame.op === 3) answerWatch(frame.d.offline as string[]);
+    } else if (frame.op === 7) {
+      retryAfterMs = Number(frame.d.retryAfterMs);
+      socket?.terminate();
+    } else if (frame.op === 3) answerWatch(frame.d.offline as string[]);
     else if (frame.op === 0) {
       position = String(frame.s);
       if (watched && (frame.t === 'READY' || frame.t === 'RESUMED')) send(3, { watch: watched });
@@ -108,7 +111,8 @@ export function connectBot(options: BotOptions): BotClient {
     while (!closed) {
       await open();
       if (options.reconnects === false) return;
-      if (!closed) await wait(50 + Math.random() * 100);
+      if (!closed) await wait(retryAfterMs ?? 50 + Math.random() * 100);
+      retryAfterMs = null;
     }
   };
   const running = run();

@@ -26,8 +26,8 @@ export interface RoleProcess {
   pid(): number | undefined;
   /** Starts the process (again); resolves when it reports that it is ready. */
   start(): Promise<void>;
-  /** Sends `signal` and waits until the process has ended. */
-  stop(signal: NodeJS.Signals): Promise<void>;
+  /** Sends `signal` and waits until the process has ended. Resolves with its exit code: null if it was killed or had ended before. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /** The environment of a role that a test starts. In tests it loads the recorder of queries (test/queries/recorder.ts). */
@@ -89,10 +89,10 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
     async stop(signal) {
       const ending = child;
       child = null;
-      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-      const gone = new Promise((resolve) => ending.once('exit', resolve));
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return null;
+      const gone = new Promise<number | null>((resolve) => ending.once('exit', resolve));
       ending.kill(signal);
-      await gone;
+      return gone;
     },
   };
 }
@@ -102,8 +102,10 @@ export interface Stack {
   apis: RoleProcess[];
   gateways: RoleProcess[];
   workers: RoleProcess[];
+  ops: RoleProcess[];
   apiUrl(at?: number): string;
   gatewayUrl(at?: number): string;
+  /** Stops all processes; gateways do not drain. */
   close(): Promise<void>;
 }
 
@@ -126,10 +128,11 @@ export async function startStack(
     apis,
     gateways,
     workers,
+    ops,
     apiUrl: (at = 0) => `http://127.0.0.1:${apis[at % apis.length]?.port}`,
     gatewayUrl: (at = 0) => `ws://127.0.0.1:${gateways[at % gateways.length]?.port}/gateway?v=1`,
     close: async () => {
-      await Promise.all(all.map((role) => role.stop('SIGTERM')));
+      await Promise.all(all.map((role) => role.stop('SIGINT')));
     },
   };
 }

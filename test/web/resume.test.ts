@@ -113,6 +113,20 @@ describe('web: an interrupted connection', function () {
     await waitForMessage(page, 'after the move');
   });
 
+  it('waits after op 7 as long as the gateway asks for', async () => {
+    const { page, peer, sessionId } = await open();
+    let sockets = 0;
+    page.on('websocket', () => sockets++);
+    await page.clock.install();
+    peer.send({ op: 7, d: { retryAfterMs: 600_000 } });
+    await page.getByText('Connection lost').waitFor();
+    await page.clock.fastForward(300_000);
+    await page.evaluate(() => undefined); // a socket that was opened is reported before this
+    expect(sockets).to.equal(0);
+    await page.clock.fastForward(300_000);
+    expect(await (await gateway.accept()).next()).to.deep.equal({ op: 6, d: { sessionId, seq: 'first' } });
+  });
+
   for (const d of [false, { resumable: false, reason: 'too old' }])
     it(`identifies on the same socket and loads once after op 9 with ${JSON.stringify(d)}`, async () => {
       const { page, peer, channelId, name, requestedPaths } = await open();

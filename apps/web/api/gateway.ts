@@ -88,7 +88,7 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
     connection.value = 'live';
     onLive(isResumed);
   };
-  const onClose = (code: number, retryAfterMs = 0): void => {
+  const onClose = (code: number, retryAfterMs?: number): void => {
     if (stopped) return;
     send = undefined;
     if (liveAt !== null && performance.now() - liveAt >= stableMs) failures = 0;
@@ -99,7 +99,8 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
       return;
     }
     if (connection.value === 'live') connection.value = 'away';
-    retry = setTimeout(() => void open(), retryAfterMs + backoffMs(failures++));
+    // After op 7 the gateway names the time, which spreads the clients of its node.
+    retry = setTimeout(() => void open(), retryAfterMs ?? backoffMs(failures++));
   };
   const onOnline = (): void => {
     if (retry === undefined) return;
