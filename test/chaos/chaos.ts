@@ -11,6 +11,7 @@ import { createLedger, type Ledger, type Verdict } from './ledger.ts';
 import { makePopulation, type Sizes } from './population.ts';
 import { postInto } from './posting.ts';
 import { connectReader } from './reading.ts';
+import { computePeak, type Drain, restartInTurn } from './restarts.ts';
 import type { ChaosStores } from './stores.ts';
 
 /** A fault run. */
@@ -19,8 +20,8 @@ export interface ChaosPlan extends Sizes {
   postsPerSec: number;
   /** Average time between two faults, in milliseconds. */
   faultEveryMs: number;
-  /** `gateways`: only gateways are killed, and subscriptions cut. */
-  faults: 'all' | 'gateways';
+  /** `gateways`: only gateways are killed, and subscriptions cut. `restarts`: each process is restarted once, one after another, and the run ends. */
+  faults: 'all' | 'gateways' | 'restarts';
   /** FAILPOINTS of all roles, for a negative control. */
   failpoints?: string;
   report: (line: string) => void;
@@ -31,6 +32,8 @@ export interface ChaosResult extends Verdict {
   resumes: number;
   invalidated: number;
   faults: number;
+  /** The most reconnects within a second while a gateway drained, as a multiple of their average over the 20 s of a drain. The highest of all drains. */
+  reconnectPeak: number;
   /** The share of one core that this process used, the busy share of all cores, and the peak memory of this process in MiB. */
   driverCpu: number;
   machineCpu: number;
@@ -94,7 +97,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
   };
   const began = performance.now();
   const report = (line: string): void => plan.report(`${((performance.now() - began) / 1000).toFixed(1)} s: ${line}`);
-  const stack = await startStack({ api: 2, gateway: 2, worker: 2 }, env);
+  const stack = await startStack({ api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 }, env);
   const platform = await openApiPlatform(readConfig({ ...env, LOG_LEVEL: 'silent' }), createLog('chaos', 'silent'));
   const clients: BotClient[] = [];
   let progress: NodeJS.Timeout | undefined;
@@ -106,7 +109,9 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
       channels.length,
       plan.failpoints ? () => undefined : report,
     );
-    readers.forEach((_, reader) => void clients.push(connectReader(stack, population, reader, ledger)));
+    const reconnectedAt: number[] = [];
+    const onReconnect = (): void => void reconnectedAt.push(performance.now());
+    readers.forEach((_, reader) => void clients.push(connectReader(stack, population, reader, ledger, onReconnect)));
     await Promise.all(clients.map(({ ready }) => ready));
     report(`${readers.length} sessions are ready`);
     const meter = startMeter();
@@ -121,7 +126,10 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const posting = { stack, ledger, gapMs, isOver: () => !isFaulty && isOver(), report };
     const faults = gatewayFaults(stack, stores.redisFaults);
     if (plan.faults === 'all') faults.push(...roleFaults(stack), ...stores.redisFaults.kills, ...stores.databaseFaults);
-    const injecting = injectFaults(faults, plan.faultEveryMs, isOver, report).finally(() => {
+    const drains: Drain[] = [];
+    const inject = (): Promise<number> =>
+      plan.faults === 'restarts' ? restartInTurn(stack, drains, report) : injectFaults(faults, plan.faultEveryMs, isOver, report);
+    const injecting = inject().finally(() => {
       isFaulty = false;
     });
     const [count] = await Promise.all([injecting, ...channels.map((channel, at) => postInto(channel, at, posting))]);
@@ -129,7 +137,15 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const cost = meter();
     await waitForDeliveries(ledger, plan.failpoints ? stillMs.control : stillMs.run);
     if (!plan.failpoints) ledger.missing().slice(0, 20).forEach(report);
-    return { ...ledger.judge(), ...cost, faults: count, resumes: sumOf(clients, 'resumes'), invalidated: sumOf(clients, 'invalidated') };
+    const reconnectPeak = Math.max(0, ...drains.map((drain) => computePeak(reconnectedAt, drain)));
+    return {
+      ...ledger.judge(),
+      ...cost,
+      faults: count,
+      reconnectPeak,
+      resumes: sumOf(clients, 'resumes'),
+      invalidated: sumOf(clients, 'invalidated'),
+    };
   } finally {
     clearInterval(progress);
     await Promise.all(clients.map((client) => client.close()));
@@ -142,8 +158,12 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
 export const summary = (result: ChaosResult): string =>
   `lost=${result.lost} doubled=${result.doubled} outOfOrder=${result.outOfOrder} silentHoles=${result.silentHoles} ` +
   `p50=${result.p50.toFixed(0)}ms p99=${result.p99.toFixed(0)}ms posted=${result.posted} delivered=${result.delivered} fetched=${result.fetched} ` +
-  `resumes=${result.resumes} op9=${result.invalidated} faults=${result.faults} ` +
+  `resumes=${result.resumes} op9=${result.invalidated} faults=${result.faults} 5xx=${result.serverErrors} ` +
+  `peak of reconnects=${result.reconnectPeak.toFixed(2)} × average ` +
   `driver=${(result.driverCpu * 100).toFixed(0)}% of a core, ${result.driverMiB.toFixed(0)} MiB machine=${(result.machineCpu * 100).toFixed(0)}% busy`;
 
 /** Whether a run had no fault that a reader would notice. */
 export const isGood = ({ lost, doubled, outOfOrder, silentHoles }: Verdict): boolean => lost + doubled + outOfOrder + silentHoles === 0;
+
+/** Whether a run of restarts passed: also no answer was an error of the server, and the reconnects were spread. */
+export const isSmooth = (result: ChaosResult): boolean => isGood(result) && result.serverErrors === 0 && result.reconnectPeak <= 2;

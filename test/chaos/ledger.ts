@@ -15,6 +15,8 @@ export interface Verdict {
   outOfOrder: number;
   /** Posts after READY that a session skipped although it received later ones of the channel, and posts missing at the end. */
   silentHoles: number;
+  /** Answers of the API with a status of 500 or above. Requests that got no answer are not counted. */
+  serverErrors: number;
   /** From the 201 to the event on the socket, in milliseconds. */
   p50: number;
   p99: number;
@@ -31,6 +33,8 @@ export interface Post {
  * gaps. Only missing posts are stored, so the size does not grow with the run.
  */
 export interface Ledger {
+  /** The API has answered a request. */
+  answered(status: number): void;
   /** The API has acknowledged the next post of a channel. */
   posted(channel: number): void;
   /** A reader has received an event. */
@@ -101,7 +105,7 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
   const acknowledgedAt = Array.from({ length: channels }, () => new Float64Array(acknowledgementsKept));
   const tracks = channelsOf.map((own) => new Map(own.map((channel): [number, Track] => [channel, createTrack()])));
   const latencies = createHistogram();
-  const totals = { delivered: 0, fetched: 0, doubled: 0, outOfOrder: 0, silentHoles: 0, overflowed: 0 };
+  const totals = { delivered: 0, fetched: 0, doubled: 0, outOfOrder: 0, silentHoles: 0, overflowed: 0, serverErrors: 0 };
   const trackOf = (reader: number, channel: number): Track => {
     const found = tracks[reader]?.get(channel);
     if (!found) throw new Error(`reader ${reader} is not in channel ${channel}`);
@@ -119,6 +123,9 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
     tracks.reduce((sum, own) => [...own].reduce((part, [channel, track]) => part + lacks(track, channel), sum), 0);
 
   return {
+    answered(status) {
+      if (status >= 500) totals.serverErrors++;
+    },
     posted(channel) {
       const n = posts[channel] ?? 0;
       (acknowledgedAt[channel] as Float64Array)[n % acknowledgementsKept] = performance.now();
@@ -185,12 +192,12 @@ export function createLedger(channelsOf: readonly (readonly number[])[], channel
         }),
       ),
     judge() {
-      const { delivered, fetched, doubled, outOfOrder } = totals;
+      const { delivered, fetched, doubled, outOfOrder, serverErrors } = totals;
       const lost = holes() + totals.overflowed;
       const silentHoles = totals.silentHoles + lost;
       const posted = posts.reduce((sum, n) => sum + n, 0);
       const [p50, p99] = [latencies.percentile(0.5), latencies.percentile(0.99)];
-      return { posted, delivered, fetched, lost, doubled, outOfOrder, silentHoles, p50, p99 };
+      return { posted, delivered, fetched, lost, doubled, outOfOrder, silentHoles, serverErrors, p50, p99 };
     },
   };
 }

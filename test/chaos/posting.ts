@@ -33,6 +33,7 @@ export async function postInto({ id, as }: Channel, channel: number, { stack, le
     for (let status = 0, tries = 0, reportedAt = performance.now(); status !== 201; tries++) {
       const url = `${stack.apiUrl(channel + tries)}/api/channels/${id}/messages`;
       ({ status } = await send('POST', url, as, { content: `${channel} ${n}` }, key));
+      ledger.answered(status);
       if (status !== 201) await sleep(againMs);
       if (status === 201 || performance.now() - reportedAt < stuckMs) continue;
       reportedAt = performance.now();

@@ -17,14 +17,24 @@ function readPost(message: Pick<Message, 'id' | 'content'>): { channel: number; 
   return { channel, post: { n, id: message.id } };
 }
 
-/** Connects a reader, records what it receives in the ledger, resumes it after every interruption, and fetches what it lacks after op 9. */
-export function connectReader(stack: Stack, { readers, channels }: Population, reader: number, ledger: Ledger): BotClient {
+/**
+ * Connects a reader, records what it receives in the ledger, resumes it after every interruption, and fetches what it lacks after op 9. Calls `onReconnect`
+ * when it connects again.
+ */
+export function connectReader(
+  stack: Stack,
+  { readers, channels }: Population,
+  reader: number,
+  ledger: Ledger,
+  onReconnect: () => void,
+): BotClient {
   const { token, as, channels: own } = readers[reader] as Population['readers'][number];
   let sessions = 0;
   let closed = false;
   const get = async <T>(path: string): Promise<T> => {
     for (let tries = 0; ; tries++) {
       const { status, body } = await send('GET', stack.apiUrl(reader + tries) + path, as);
+      ledger.answered(status);
       if (status === 200 || closed) return body as T;
       await sleep(againMs);
     }
@@ -60,7 +70,10 @@ export function connectReader(stack: Stack, { readers, channels }: Population, r
     }
   };
   const client = connectBot({
-    urlOf: (attempt) => stack.gatewayUrl(reader + attempt),
+    urlOf: (attempt) => {
+      if (attempt > 0) onReconnect();
+      return stack.gatewayUrl(reader + attempt);
+    },
     token,
     onReady: () => {
       ledger.began(reader);
