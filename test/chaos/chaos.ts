@@ -22,6 +22,8 @@ export interface ChaosPlan extends Sizes {
   faultEveryMs: number;
   /** `gateways`: only gateways are killed, and subscriptions cut. `restarts`: each process is restarted once, one after another, and the run ends. */
   faults: 'all' | 'gateways' | 'restarts';
+  /** The folder of the version whose processes are there first; default: this version. */
+  from?: string | undefined;
   /** FAILPOINTS of all roles, for a negative control. */
   failpoints?: string;
   report: (line: string) => void;
@@ -97,7 +99,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
   };
   const began = performance.now();
   const report = (line: string): void => plan.report(`${((performance.now() - began) / 1000).toFixed(1)} s: ${line}`);
-  const stack = await startStack({ api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 }, env);
+  const stack = await startStack({ api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 }, env, plan.from);
   const platform = await openApiPlatform(readConfig({ ...env, LOG_LEVEL: 'silent' }), createLog('chaos', 'silent'));
   const clients: BotClient[] = [];
   let progress: NodeJS.Timeout | undefined;
@@ -128,7 +130,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     if (plan.faults === 'all') faults.push(...roleFaults(stack), ...stores.redisFaults.kills, ...stores.databaseFaults);
     const drains: Drain[] = [];
     const inject = (): Promise<number> =>
-      plan.faults === 'restarts' ? restartInTurn(stack, drains, report) : injectFaults(faults, plan.faultEveryMs, isOver, report);
+      plan.faults === 'restarts' ? restartInTurn(stack, env, drains, report) : injectFaults(faults, plan.faultEveryMs, isOver, report);
     const injecting = inject().finally(() => {
       isFaulty = false;
     });

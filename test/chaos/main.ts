@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ChaosPlan, isGood, isSmooth, runChaos, summary } from './chaos.ts';
 import { startChaosStores } from './stores.ts';
@@ -12,6 +13,7 @@ const { values } = parseArgs({
     'fault-every': { type: 'string', default: '5' },
     cluster: { type: 'boolean', default: false },
     restarts: { type: 'boolean', default: false },
+    from: { type: 'string' },
   },
 });
 const writeLine = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -27,7 +29,8 @@ try {
     faultEveryMs: Number(values['fault-every']) * 1000,
     report: writeLine,
   };
-  const restarts = await runChaos(stores, { ...plan, seconds: 0, faults: 'restarts' });
+  const from = values.from === undefined ? undefined : `${resolve(values.from)}/`;
+  const restarts = await runChaos(stores, { ...plan, seconds: 0, faults: 'restarts', from });
   writeLine(`restart of every process: ${summary(restarts)}`);
   let isPassed = isSmooth(restarts);
   if (!values.restarts) {

@@ -1,5 +1,5 @@
 import { drainMs } from '../../apps/gateway/drain.ts';
-import type { Stack } from '../harness/stack.ts';
+import { runMigrate, type Stack } from '../harness/stack.ts';
 
 /** When a gateway got SIGTERM and when it had ended, by the monotonic clock in milliseconds. */
 export interface Drain {
@@ -18,14 +18,17 @@ export function computePeak(reconnectedAt: readonly number[], { beganAt, endedAt
 }
 
 /**
- * Restarts every process of the stack with SIGTERM, one after another, in the order of an upgrade (docs/operations/upgrade.md#steps). Adds the drain of each
- * gateway to `drains`. Resolves with the number of restarts; rejects if a process does not end with exit code 0.
+ * Upgrades the stack to this version (docs/operations/upgrade.md#steps): migrates its database, and restarts every process with SIGTERM, one after another.
+ * Adds the drain of each gateway to `drains`. Resolves with the number of restarts; rejects if a process does not end with exit code 0.
  */
 export async function restartInTurn(
   { gateways, workers, apis, ops }: Stack,
+  env: Record<string, string>,
   drains: Drain[],
   report: (line: string) => void,
 ): Promise<number> {
+  await runMigrate(env);
+  report('the database is migrated');
   const roles = [...gateways, ...workers, ...apis, ...ops];
   for (const role of roles) {
     const beganAt = performance.now();

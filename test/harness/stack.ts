@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { freePort } from '../../apps/local/probe.ts';
 import { readConfig } from '../../config/index.ts';
 import { prepareDatabase } from './migrations.ts';
@@ -16,16 +17,21 @@ const entries: Record<RoleName, string> = {
 };
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
 
-/** The entry file of a role in the compiled code. */
-export const rolePath = (role: RoleName): string => `${root}dist/${entries[role]}.js`;
+/** The entry file of a role in the compiled code of the version in `folder`; default: this one. */
+export const rolePath = (role: RoleName, folder = root): string => `${folder}dist/${entries[role]}.js`;
+
+/** Runs `operator migrate` of the version in `folder`; default: this one. */
+export async function runMigrate(env: Record<string, string>, folder = root): Promise<void> {
+  await promisify(execFile)(process.execPath, [`${folder}dist/apps/operator/main.js`, 'migrate'], { env: { ...process.env, ...env } });
+}
 
 /** One role as a process, on a port that stays the same after restarts. */
 export interface RoleProcess {
   readonly name: RoleName;
   readonly port: number;
   pid(): number | undefined;
-  /** Starts the process (again); resolves when it reports that it is ready. */
-  start(): Promise<void>;
+  /** Starts the process (again), from the compiled code in `folder`; default: this version. Resolves when it reports that it is ready. */
+  start(folder?: string): Promise<void>;
   /** Sends `signal` and waits until the process has ended. Resolves with its exit code: null if it was killed or had ended before. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -61,8 +67,8 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
   const port = Number(env[portName] ?? (await freePort()));
   spareDatabases.spend(env.MONGODB_URL);
   let child: ChildProcess | null = null;
-  const launch = (): Promise<void> => {
-    const started = spawn(process.execPath, [rolePath(name)], {
+  const launch = (folder?: string): Promise<void> => {
+    const started = spawn(process.execPath, [rolePath(name, folder)], {
       env: roleEnv({ ...env, [portName]: String(port) }),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -73,10 +79,10 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
     return isReady(started);
   };
   /** Retries up to three times, as a process supervisor does, because the stores may be unavailable at the start. */
-  const start = async (): Promise<void> => {
+  const start = async (folder?: string): Promise<void> => {
     for (let left = 3; ; left--)
       try {
-        return await launch();
+        return await launch(folder);
       } catch (error) {
         if (left === 0) throw error;
       }
@@ -109,10 +115,14 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts `counts` processes of each role with `env`, each on a free port unless `env` sets one, and waits until all are ready. */
+/**
+ * Starts `counts` processes of each role with `env`, each on a free port unless `env` sets one, and waits until all are ready. They and the database are those
+ * of the version in `folder`; default: this one.
+ */
 export async function startStack(
   counts: { api: number; gateway: number; worker: number; ops?: number },
   env: Record<string, string>,
+  folder?: string,
 ): Promise<Stack> {
   const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
   const [apis, gateways, workers, ops] = await Promise.all([
@@ -122,8 +132,8 @@ export async function startStack(
     many('ops', counts.ops ?? 0),
   ]);
   const all = [...apis, ...gateways, ...workers, ...ops];
-  await prepareDatabase(readConfig(env));
-  await Promise.all(all.map((role) => role.start()));
+  await (folder === undefined ? prepareDatabase(readConfig(env)) : runMigrate(env, folder));
+  await Promise.all(all.map((role) => role.start(folder)));
   return {
     apis,
     gateways,
