@@ -41,14 +41,21 @@ describe('operator migrate', function () {
     expect(await database.db.messages.indexExists('channelId_1__id_1')).to.equal(true);
   });
 
-  it('refuses an index that exists with other options, and names its collection', async () => {
-    const database = await makeDatabase();
-    await database.db.dms.createIndex({ pair: 1 });
-    const { exit, stderr } = await runMigrate(database);
-    expect([exit, stderr]).to.have.nested.property('[0]', 70);
-    expect(stderr).to.match(/^Internal error: \w+: indexes of dms: /m);
-    expect(await database.db.migrations.countDocuments({ doneAt: { $exists: true } })).to.equal(0);
-  });
+  const conflicts: [what: string, make: (database: EmptyDatabase) => Promise<unknown>][] = [
+    ['an index that exists with other options', ({ db }) => db.dms.createIndex({ pair: 1 })],
+    ['documents with equal values', ({ db }) => db.dms.insertMany(['1', '2'].map((_id) => ({ _id, pair: 'a:b' })) as never[])],
+  ];
+  for (const [what, make] of conflicts)
+    it(`refuses ${what}, names the collection, and says what to do`, async () => {
+      const database = await makeDatabase();
+      await make(database);
+      const { exit, stderr } = await runMigrate(database);
+      expect(exit, stderr).to.equal(78);
+      expect(stderr).to.match(
+        /^indexes of dms: .+\nDrop the index that differs, or the documents with equal values, and run the command again\.\n$/m,
+      );
+      expect(await database.db.migrations.countDocuments({ doneAt: { $exists: true } })).to.equal(0);
+    });
 
   it('builds an index of a large collection while messages are posted', async () => {
     const api = await startTestApi();

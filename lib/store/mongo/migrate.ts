@@ -1,4 +1,5 @@
 import { type Failpoint, failpoint } from '../../base/failpoint.ts';
+import { ConfigurationError } from '../../base/process.ts';
 import type { Collections } from './database.ts';
 import { neededIndexes, neededIndexTexts } from './indexes.ts';
 import { acquireMigrationLock, type MigrationLock } from './migration-lock.ts';
@@ -27,6 +28,17 @@ async function reportElapsed<T>(report: (line: string) => void, what: string, wo
   }
 }
 
+/** Codes of errors of the database: an index with these keys or this name is different, or documents have the same values of a unique index. */
+const indexConflictCodes: readonly unknown[] = [85, 86, 11_000];
+
+/** The error of creating the indexes of a collection, with its name. `ConfigurationError` if an operator must change the database first. */
+function toIndexError(name: string, error: Error & { code?: unknown }): Error {
+  const message = `indexes of ${name}: ${error.message}`;
+  return indexConflictCodes.includes(error.code)
+    ? new ConfigurationError(`${message}\nDrop the index that differs, or the documents with equal values, and run the command again.`)
+    : Object.assign(error, { message });
+}
+
 /** Creates the indexes that the database lacks, and notes them in the ledger. Returns how many the ledger did not have. */
 async function createIndexes(db: Collections, lock: MigrationLock, report: (line: string) => void): Promise<number> {
   const noted = new Set((await db.migrations.findOne({ _id: 'schema' }))?.indexes);
@@ -36,7 +48,7 @@ async function createIndexes(db: Collections, lock: MigrationLock, report: (line
   for (const [name, indexes] of neededIndexes) {
     if (indexes.length === 0) continue;
     await reportElapsed(report, `indexes of ${name}`, () => db[name].createIndexes([...indexes])).catch((error: Error) => {
-      throw Object.assign(error, { message: `indexes of ${name}: ${error.message}` });
+      throw toIndexError(name, error);
     });
     lock.ensureHeld();
   }
@@ -78,7 +90,7 @@ async function runMigration(
 /**
  * Creates the indexes that the database lacks, then runs the migrations that it has not had yet, in order. A second process waits until the first one has
  * ended. An interrupted run is continued by the next one. `report` gets lines of progress. Rejects with `ConfigurationError` if a newer version has changed the
- * database so that this version may not run. `db` needs a connection whose operations may take long (`isPatient`).
+ * database so that this version may not run, or if an index cannot be created beside what is there. `db` needs a connection whose operations may take long (`isPatient`).
  */
 export async function migrate(
   db: Collections,
