@@ -10,7 +10,7 @@ import { quoted } from './text.ts';
 /** A command that changes an account or a server, other than a grant. */
 export type ChangeCommand = Extract<
   OperatorCommand,
-  { command: 'suspend' | 'restore' | 'reset-password' | 'end-sessions' | 'create-server' | 'transfer-server' | 'delete-server' }
+  { command: 'suspend' | 'unsuspend' | 'reset-password' | 'end-sessions' | 'create-server' | 'transfer-server' | 'delete-server' }
 >;
 
 /** The fields of the result: what was changed, whether anything was, and a sentence for people. */
@@ -29,9 +29,14 @@ async function change(platform: WakePlatform, command: ChangeCommand): Promise<O
       const sentence = isChanged ? 'suspended. All sessions have ended.' : 'already suspended, unchanged. All sessions have ended.';
       return { id: account._id, name: account.username, isChanged, sentence };
     }
-    case 'restore': {
+    case 'unsuspend': {
       const { account, isChanged } = await restoreAccount(platform, command.userId);
-      return { id: account._id, name: account.username, isChanged, sentence: isChanged ? 'restored.' : 'not suspended, unchanged.' };
+      return {
+        id: account._id,
+        name: account.username,
+        isChanged,
+        sentence: isChanged ? 'no longer suspended.' : 'not suspended, unchanged.',
+      };
     }
     case 'reset-password': {
       const { _id: id, username: name } = await requirePersonAccount(platform, command.userId);

@@ -10,7 +10,7 @@ export type OperatorCommand =
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
   | { command: 'early-access'; userId: string; undo?: boolean }
   | { command: 'suspend'; userId: string; reason?: string }
-  | { command: 'restore' | 'reset-password' | 'end-sessions'; userId: string }
+  | { command: 'unsuspend' | 'reset-password' | 'end-sessions'; userId: string }
   | { command: 'create-server'; name: string; owner: string }
   | { command: 'transfer-server'; serverId: string; userId: string }
   | { command: 'delete-server'; serverId: string }
@@ -109,7 +109,7 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
     .option('--reason <text>', 'a note for operators', parseText(limits.suspensionReasonChars))
     .action((userId: string, options: { reason?: string }) => take({ command: 'suspend', userId, ...options }));
   for (const [command, about] of [
-    ['restore', 'end the suspension of a person'],
+    ['unsuspend', 'end the suspension of a person'],
     ['reset-password', 'print a link with which a person chooses a new password, once, within an hour'],
     ['end-sessions', 'end all sessions of a person'],
   ] as const)

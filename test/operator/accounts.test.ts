@@ -35,7 +35,7 @@ describe('operators’ commands for accounts', () => {
   const logIn = (given = password) =>
     api.call<Session>('POST', '/api/auth/login', { body: { username: person.username, password: given } });
 
-  describe('suspend and restore', () => {
+  describe('suspend and unsuspend', () => {
     it('ends sessions, sockets and login codes at once, refuses logins, and keeps messages', async () => {
       const server = await makeServer(api, person);
       const { id } = await postMessage(api, person, server.general);
@@ -51,13 +51,13 @@ describe('operators’ commands for accounts', () => {
       expect(await api.platform.db.messages.countDocuments({ _id: id })).to.equal(1);
       expect((await json('account', person.id)).account).to.include({ suspendedReason: 'spam', sessions: 0 });
       expect(await json('suspend', person.id)).to.include({ changed: false });
-      expect(await json('restore', person.id)).to.include({ changed: true });
-      expect(await json('restore', person.id)).to.include({ changed: false });
+      expect(await json('unsuspend', person.id)).to.include({ changed: true });
+      expect(await json('unsuspend', person.id)).to.include({ changed: false });
       expect((await logIn()).status).to.equal(200);
       expect(await isAlive(person)).to.equal(false);
     });
 
-    it('refuses the tokens of the person’s bots, also of one that is made later, and they work again after the restore', async () => {
+    it('refuses the tokens of the person’s bots, also of one that is made later, and they work again after the suspension', async () => {
       const server = await makeServer(api, person);
       const bot = await makeBot(api, person, server.id);
       const other = await makePerson(api);
@@ -94,7 +94,7 @@ describe('operators’ commands for accounts', () => {
 
     it('refuses unknown ids with 404, and bots and the system account with 400', async () => {
       const { id } = await makeApplication(api, person);
-      for (const command of ['suspend', 'restore', 'reset-password', 'end-sessions'] as const) {
+      for (const command of ['suspend', 'unsuspend', 'reset-password', 'end-sessions'] as const) {
         expect(await codeOf(run(command, id)), command).to.equal('invalid_request');
         expect(await codeOf(run(command, '--', '1')), command).to.equal('not_found');
       }
