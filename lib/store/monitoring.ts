@@ -8,7 +8,7 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { type InternalPages, startInternalServer } from '../base/internal-server.ts';
 import type { Running } from '../base/process.ts';
 import type { Platform } from './common-platform.ts';
-import { registerIntervalMs } from './redis/process-addresses.ts';
+import { keepRegistered } from './redis/process-addresses.ts';
 
 /** How a process is monitored. By default `/metrics` has what is in the registry, and `/healthz` says that the process answers. */
 export interface MonitoringOptions extends Partial<InternalPages> {
@@ -70,14 +70,11 @@ export async function startMonitoring(
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}`,
   };
   platform.log.info({ host, port: server.port }, 'serving metrics');
-  const register = (): Promise<void> => platform.registerProcess(address).catch(() => undefined); // tried again in 5 s
-  await register();
-  const timer = setInterval(() => void register(), registerIntervalMs);
+  const unregister = await keepRegistered(platform, address);
   return {
     port: server.port,
     close: async () => {
-      clearInterval(timer);
-      await platform.unregisterProcess(address).catch(() => undefined); // it expires
+      await unregister();
       await server.close();
     },
   };

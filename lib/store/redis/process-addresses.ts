@@ -4,7 +4,7 @@ import { bindScript, nowLua, type RedisClient } from './redis.ts';
 /** How long an address stays registered after it was last registered, in milliseconds. */
 const leaseMs = 20_000;
 /** How often a process registers its address again, in milliseconds. */
-export const registerIntervalMs = 5_000;
+const registerIntervalMs = 5_000;
 /** The maximum number of addresses that are read. */
 const maxProcesses = 1_000;
 
@@ -35,6 +35,23 @@ return 1
 const listLua = `${nowLua}
 return redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'LIMIT', 0, ${maxProcesses})
 `;
+
+/**
+ * Registers a process until the returned function is called, and resolves when the first try has ended. While Redis is unavailable it tries again every 5 s, and
+ * the address of a process that stops expires.
+ */
+export async function keepRegistered(
+  addresses: Pick<ProcessAddresses, 'registerProcess' | 'unregisterProcess'>,
+  address: ProcessAddress,
+): Promise<() => Promise<void>> {
+  const register = (): Promise<void> => addresses.registerProcess(address).catch(() => undefined);
+  await register();
+  const timer = setInterval(() => void register(), registerIntervalMs);
+  return async () => {
+    clearInterval(timer);
+    await addresses.unregisterProcess(address).catch(() => undefined);
+  };
+}
 
 const toEntry = ({ name, url }: ProcessAddress): string => `${name} ${url}`;
 
