@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by.ts';
+import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
@@ -40,12 +41,15 @@ const blobsOf = ({ blob, original }: Pick<FileDoc, 'blob' | 'original'>): string
  * ids of these files.
  */
 export async function deleteLateBlobs(platform: FilesPlatform, files: readonly FileDoc[]): Promise<string[]> {
-  const filter = { ...refsFilter(files), state: { $ne: 'freed' as const } };
-  const found = await platform.db.files.find(filter, { projection: { _id: 1 } }).toArray();
-  const existingIds = new Set(found.map(({ _id }) => _id));
-  const deletedFiles = files.filter(({ _id }) => !existingIds.has(_id));
-  if (deletedFiles.length)
-    for (const name of await findUnusedBlobs(platform, deletedFiles.flatMap(blobsOf))) await platform.blobs.delete(name);
+  const found = await platform.db.files.find(refsFilter(files), { projection: { state: 1 } }).toArray();
+  const stateById = new Map(found.map(({ _id, state }) => [_id, state]));
+  const deletedFiles = files.filter(({ _id }) => (stateById.get(_id) ?? 'freed') === 'freed');
+  if (deletedFiles.length) {
+    // While a backup runs, the sweep deletes the blobs of those that still have a document.
+    const isKept = await isBackupRunning(platform.db);
+    const late = deletedFiles.filter(({ _id }) => !isKept || !stateById.has(_id));
+    for (const name of await findUnusedBlobs(platform, late.flatMap(blobsOf))) await platform.blobs.delete(name);
+  }
   return deletedFiles.map(({ _id }) => _id);
 }
 
@@ -53,7 +57,7 @@ export async function deleteLateBlobs(platform: FilesPlatform, files: readonly F
  * Deletes files in three steps: marks the file as `freed`, deletes its blob unless another file uses it, then deletes the document. A blob is checked only
  * after its file was freed, and a copy checks its source only after the copy was inserted. So in no order of events a copy loses its bytes, or bytes stay that
  * no file uses. A crash leaves a document, which the sweep finds. Deleting again changes nothing. With `undecided`, only files that are still undecided are
- * deleted, so that a file stays if its message claimed it meanwhile.
+ * deleted, so that a file stays if its message claimed it meanwhile. While a backup runs, only the first step is done, and the sweep does the others later.
  */
 export async function deleteFiles(platform: FilesPlatform, refs: readonly FileRef[], which: 'all' | 'undecided' = 'all'): Promise<void> {
   if (refs.length === 0) return;
@@ -65,6 +69,7 @@ export async function deleteFiles(platform: FilesPlatform, refs: readonly FileRe
     { $set: { state: 'freed', openAt: new Date(platform.now()) } },
     { hint: '_id_' },
   );
+  if (await isBackupRunning(platform.db)) return;
   const freed: FileDoc[] = await files.find({ ...filter, state: 'freed' }).toArray();
   const names = await findUnusedBlobs(platform, [...new Set(freed.flatMap(blobsOf))]);
   const deleteNext = async (): Promise<void> => {
@@ -122,14 +127,15 @@ export async function removeChannelFiles(
   channelId: string,
   reportProgress?: () => Promise<unknown>,
 ): Promise<void> {
-  for (;;) {
+  for (let after = ''; ; ) {
     await reportProgress?.();
     const found = await platform.db.files
-      .find({ channelId }, { projection: { key: 1 } })
+      .find({ channelId, _id: { $gt: after } }, { projection: { key: 1 } })
       .sort({ _id: 1 })
       .limit(batchSize)
       .toArray();
     await deleteFiles(platform, found);
+    after = found.at(-1)?._id ?? after;
     if (found.length < batchSize) return;
   }
 }

@@ -1,6 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
+import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
@@ -94,9 +95,11 @@ function toConvertedFields({ blob, original, filename, uploadedAs }: PendingImag
   return { state: 'stored', size, width, height, contentType, ...uploaded };
 }
 
-/** Deletes a blob unless a file, such as a copy, still uses it. */
-async function deleteIfUnused(platform: WorkerPlatform, name: string): Promise<void> {
+/** Deletes a blob unless a file, such as a copy, still uses it. Returns false, and deletes nothing, while a backup runs. */
+async function deleteIfUnused(platform: WorkerPlatform, name: string): Promise<boolean> {
+  if (await isBackupRunning(platform.db)) return false;
   for (const unused of await findUnusedBlobs(platform, [name])) await platform.blobs.delete(unused);
+  return true;
 }
 
 /**
@@ -111,7 +114,8 @@ async function finishConversion(platform: WorkerPlatform, file: PendingImage): P
     return deleteFiles(platform, [file]);
   }
   if (state === 'waiting') return;
-  await Promise.all([updateAttachment(platform, file), deleteIfUnused(platform, original)]);
+  const [isDeleted] = await Promise.all([deleteIfUnused(platform, original), updateAttachment(platform, file)]);
+  if (!isDeleted) return; // the sweep tries again
   failpoint(platform.config, 'after-original-delete');
   await files.updateOne({ _id, key, state, original }, { $unset: { original: 1 } }, relaxedWriteConcern);
 }

@@ -164,6 +164,10 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   await reportProgress();
   const removal = await removals.findOne({ _id: removalId });
   if (!removal) return null;
+  if (removal.done) {
+    await deleteRemoval(platform, removal);
+    return null;
+  }
   if (removal.kind === 'members') {
     await finishMembers(platform, removal as RemovalInServer, reportProgress);
     return null;

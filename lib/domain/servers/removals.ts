@@ -1,5 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { communityChannelFields } from '../../contract/community.ts';
+import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
@@ -13,6 +14,8 @@ import { deleteMembershipsOfServer } from '../members/memberships.ts';
 
 /** How long after a deletion the sweep checks whether its job is running, in milliseconds. */
 const sweepAfterMs = 2_000;
+/** When the sweep looks again at a removal that is kept for a backup, in milliseconds. */
+const keptForMs = 30_000;
 
 /** Stores a removal before anything is deleted, so that it is completed whichever process dies after this. */
 async function storeRemoval<T extends Omit<RemovalDoc, 'at' | 'nextAt'>>(platform: Platform, removal: T): Promise<T & RemovalDoc> {
@@ -153,9 +156,16 @@ export async function removeApplication(platform: EnqueuePlatform, { _id, ownerI
   return isDeleted;
 }
 
-/** Deletes a removal's document, unless the removal was stored again meanwhile. */
+/**
+ * Deletes the document of a removal that is done, unless the removal was stored again meanwhile. While a backup runs, it is kept for the sweep to delete later:
+ * the backup may have read what the removal deleted.
+ */
 export async function deleteRemoval(platform: Platform, { _id, ownerId, at }: RemovalDoc): Promise<void> {
-  await platform.db.removals.deleteOne({ _id, ownerId, at });
+  const { removals } = platform.db;
+  if (await isBackupRunning(platform.db)) {
+    const nextAt = new Date(platform.now() + keptForMs);
+    await removals.updateOne({ _id, ownerId, at }, { $set: { done: true, nextAt } });
+  } else await removals.deleteOne({ _id, ownerId, at });
 }
 
 /** The removals whose job died or was lost, or whose last pass is due (docs/guarantees.md#sweeps). */

@@ -20,6 +20,8 @@ export interface RemovalDoc {
   at: Date;
   /** When the sweep continues the removal. A running job keeps moving this on, so it is reached when the job died or was lost, or when the last pass is due. */
   nextAt: Date;
+  /** Nothing is left to do. The document is kept while a backup runs. */
+  done?: true;
 }
 
 /** A removal of a server, or of something in a server. */
