@@ -28,7 +28,7 @@ COPY --from=build /srv/parlance/dist/web dist/web
 COPY package.json ./
 COPY deploy/health.mjs deploy/health.mjs
 # A fresh volume takes the owner of the folder that it is mounted on.
-RUN mkdir files && chown node:node files
+RUN mkdir files backups && chown node:node files backups
 USER node
 # One image, four roles: docker-compose.yml names the role to run.
 CMD ["node", "dist/apps/api/main.js"]

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { readConfig } from '../../config/index.ts';
 import { appKey, claimFolder, dataFolder, writeRunningEnv } from './data-folder.ts';
 import { startDemoBot } from './demo-bot.ts';
@@ -11,7 +11,7 @@ import { type Role, startRoles } from './roles.ts';
 import { seed } from './seed.ts';
 import { callsOf } from './seed-people.ts';
 import { startMessage } from './start-message.ts';
-import { startStores } from './stores.ts';
+import { startStores, withDatabase } from './stores.ts';
 import { print, startProgress, UserFacingError } from './terminal.ts';
 
 /** Reads and checks the settings before anything starts. Store addresses that are not set yet are placeholders here. */
@@ -22,9 +22,6 @@ function checkedConfig(key: string): ReturnType<typeof readConfig> {
     throw new UserFacingError((error as Error).message);
   }
 }
-
-/** Adds the database name `parlance` to a MongoDB address without a path. */
-const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
 
 /** Starts the stores, migrates the database, starts every role and the demo, and prints how to use them. Calls `onStarted` for each one as soon as it runs. Resolves with the roles. */
 export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]> {
@@ -56,7 +53,9 @@ export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]
   const { MONGODB_URL, REDIS_URL } = env;
   const { REDIS_PREFIX, LOG_PARTITIONS } = config;
   const instance = { REDIS_PREFIX, LOG_PARTITIONS: String(LOG_PARTITIONS), PORT: String(config.PORT), BASE_URL: config.baseUrl };
-  onStarted({ name: 'running.json', stop: writeRunningEnv(folder, { MONGODB_URL, REDIS_URL, ...instance }) });
+  const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY } = config;
+  const files = { FILES_DIR: resolve(env.FILES_DIR), ...(S3_ENDPOINT && { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY }) };
+  onStarted({ name: 'running.json', stop: writeRunningEnv(folder, { MONGODB_URL, REDIS_URL, ...instance, ...files }) });
   await migrateDatabase(env, steps.report);
   const roles = await startRoles(env, folder, onStarted);
 

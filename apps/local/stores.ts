@@ -46,6 +46,9 @@ export interface StoreOptions {
   supervise?: boolean;
 }
 
+/** Adds the database name `parlance` to a MongoDB address without a path. */
+export const withDatabase = (url: string): string => url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?(\?.*)?$/, '$1/parlance$2');
+
 /**
  * Opens a MongoDB and a Redis, in this order: those in `MONGODB_URL` and `REDIS_URL`, installed programs, downloaded programs. Started processes listen on
  * loopback or a unix socket only, are restarted when they crash, and end with this process however it ends. Rejects with a one-line error that names the

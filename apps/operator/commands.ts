@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
+import { addBackupCommands, type BackupCommand } from './backup-commands.ts';
 import { exitCodes } from './result.ts';
 
 /** One command with its arguments. Ids are not checked yet. */
@@ -16,10 +17,11 @@ export type OperatorCommand =
   | { command: 'delete-server'; serverId: string }
   | { command: 'rotate-key' }
   | { command: 'migrate' }
+  | BackupCommand
   | ListCommand;
 
-/** A command that uses the whole platform. `migrate` makes the database fit for it. */
-export type PlatformCommand = Exclude<OperatorCommand, { command: 'migrate' }>;
+/** A command that uses the whole platform. */
+export type PlatformCommand = Exclude<OperatorCommand, { command: 'migrate' } | BackupCommand>;
 
 /** A command that changes nothing. */
 export type ListCommand =
@@ -40,7 +42,7 @@ export type ParsedLine =
 const exitCodeHelp = `
 Exit codes:
   ${exitCodes.done}   done, or nothing had to change
-  ${exitCodes.refused}   refused: the server, account or application does not exist, or the grant does not apply to it
+  ${exitCodes.refused}   refused: the server, account or application does not exist, the grant does not apply to it, or the backup cannot be used
   ${exitCodes.usage}  the command line is not valid
   ${exitCodes.unavailable}  the database or Redis is unavailable; commands can be repeated safely
   ${exitCodes.internal}  an internal error
@@ -136,7 +138,7 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
 function createProgram(take: (command: OperatorCommand) => void): Command {
   const program = new Command('operator')
     .description(
-      'Manages accounts and servers, grants server types, tags and badges, re-encrypts secrets and migrates the database. Changes take effect at once.',
+      'Manages accounts and servers, grants server types, tags and badges, re-encrypts secrets, and migrates and backs up the database. Changes take effect at once.',
     )
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
     .option('--as <name>', 'the name of the operator in the audit log; default: the user of the operating system', parseText(textChars))
@@ -171,6 +173,7 @@ function createProgram(take: (command: OperatorCommand) => void): Command {
     .command('migrate')
     .description('create missing indexes and run pending migrations; run it before the processes of a new version start')
     .action(() => take({ command: 'migrate' }));
+  addBackupCommands(program, take);
   addListCommands(program, take);
   addChangeCommands(program, take);
   return program;

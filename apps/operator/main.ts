@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { readConfigOrExit } from '../../config/index.ts';
 import type { WakePlatform } from '../../lib/store/platform.ts';
+import { isBackupCommand } from './backup-commands.ts';
 import { parseCommandLine } from './commands.ts';
 import { exitCodes, failure, type Result } from './result.ts';
 
@@ -20,9 +21,9 @@ function readUserName(): string {
   }
 }
 
-/** Prints the result and then exits, even if connections are still open. */
-function exitWith({ exitCode, json, text }: Result): void {
-  const stream = isJson || json.ok ? process.stdout : process.stderr;
+/** Prints the result and then exits, even if connections are still open. With `isStdoutUsed` it goes to stderr, because stdout is the backup. */
+function exitWith({ exitCode, json, text }: Result, isStdoutUsed = false): void {
+  const stream = (isJson || json.ok) && !isStdoutUsed ? process.stdout : process.stderr;
   stream.write(`${isJson ? JSON.stringify(json) : text}\n`, () => process.exit(exitCode));
 }
 
@@ -36,14 +37,20 @@ switch (parsed.kind) {
     break;
   case 'command': {
     const { command, as: operator = readUserName() } = parsed;
-    const config = readConfigOrExit((message) => exitWith(failure(exitCodes.configuration, 'configuration', message)));
+    const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
+    const readConfig = () => readConfigOrExit((message) => exitWith(failure(exitCodes.configuration, 'configuration', message)));
+    if (isBackupCommand(command)) {
+      const { runBackupCommand } = await import('./backup.ts');
+      exitWith(await runBackupCommand(command, readConfig, report), command.command === 'backup' && command.to === '-');
+      break;
+    }
+    const config = readConfig();
     // Loaded only here, because these modules take a second to load, and help and usage errors do not need the stores.
     const [{ runWithDatabase, runWithPlatform }, { executeCommand }, { executeMigrate }] = await Promise.all([
       import('./run.ts'),
       import('./execute.ts'),
       import('./migrate.ts'),
     ]);
-    const report = (line: string): void => void (isJson || process.stderr.write(`${line}\n`));
     if (command.command === 'migrate') exitWith(await runWithDatabase(config, (db) => executeMigrate(db, config, report)));
     else {
       const work = (platform: WakePlatform): Promise<Result> => executeCommand(platform, command, { operator, report });

@@ -2,6 +2,9 @@ import type { Config } from '../../config/index.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
+import { BackupError } from '../../lib/domain/backup/contents.ts';
+import { type BackupPlatform, openBackupPlatform, openRestorePlatform, type RestorePlatform } from '../../lib/store/backup-platform.ts';
+import { BlobsUnavailable } from '../../lib/store/files/temp.ts';
 import { openCheckedDatabase } from '../../lib/store/mongo/app-key.ts';
 import { type Database, isDatabaseError, isUnavailable } from '../../lib/store/mongo/database.ts';
 import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
@@ -13,12 +16,16 @@ const timeoutMs = 4_000;
 
 const database = 'The database (MONGODB_URL)';
 const redis = 'Redis (REDIS_URL)';
+const files = 'The file store (FILES_DIR or S3_ENDPOINT)';
 const unavailable = (what: string, why: string): Result =>
   failure(exitCodes.unavailable, 'unavailable', `${what} cannot be reached: ${why.replace(/\.$/, '')}. Try again when it is available.`);
 
-function toResult(error: Error): Result {
+/** The result of a command that failed with `error`. */
+export function toResult(error: Error): Result {
   if (error instanceof ConfigurationError) return failure(exitCodes.configuration, 'configuration', error.message);
   if (error instanceof Refusal) return failure(exitCodes.refused, error.code, error.message);
+  if (error instanceof BackupError) return failure(exitCodes.refused, 'backup', error.message);
+  if (error instanceof BlobsUnavailable) return unavailable(files, (error.cause as Error).message);
   if (isUnavailable(error)) return unavailable(database, error.message);
   return failure(exitCodes.internal, 'internal', `Internal error: ${error.name}: ${error.message}`);
 }
@@ -79,3 +86,11 @@ export async function runWithPlatform(
 /** Opens the database alone, whose operations may then take any time, runs `work` and closes it. Never rejects: every error becomes a `Result`. */
 export const runWithDatabase = (config: Config, work: (db: Database) => Promise<Result>): Promise<Result> =>
   openAndRun(() => openCheckedDatabase(config, log, { isPatient: true }), work);
+
+/** Opens the stores that a backup reads, runs `work` and closes them. Never rejects: every error becomes a `Result`. */
+export const runWithBackupPlatform = (config: Config, work: (platform: BackupPlatform) => Promise<Result>): Promise<Result> =>
+  openAndRun(() => openBackupPlatform(config, log), work);
+
+/** Opens the stores that a restore writes, runs `work` and closes them. Never rejects: every error becomes a `Result`. */
+export const runWithRestorePlatform = (config: Config, work: (platform: RestorePlatform) => Promise<Result>): Promise<Result> =>
+  openAndRun(() => openRestorePlatform(config, log), work);

@@ -30,7 +30,10 @@ export type Failpoint =
   | 'after-delivery-claim'
   | 'after-delivery-message'
   | 'after-migration-batch'
-  | 'after-migration-position';
+  | 'after-migration-position'
+  | 'after-backup-file'
+  | 'after-restore-page'
+  | 'after-restore-file';
 
 /** Kills this process with SIGKILL if FAILPOINTS (comma-separated) contains `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

@@ -36,6 +36,7 @@ const owners: Record<string, string[]> = {
   '@bull-board/api': ['apps/ops/'],
   '@bull-board/koa': ['apps/ops/'],
   commander: ['apps/operator/'],
+  'tar-stream': ['lib/domain/backup/'],
   pg: ['apps/local/documentdb/'],
   bson: ['apps/local/documentdb/'],
   preact: ['apps/web/'],

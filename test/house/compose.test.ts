@@ -52,7 +52,7 @@ describe('docker-compose.yml', () => {
     for (const image of images) expect(isPinned(image), image).to.equal(true);
     expect(text, 'no unpinned frontend').to.not.match(/^# *syntax=/m);
     expect(text).to.match(/^USER node$/m);
-    expect(text).to.match(/^WORKDIR \/srv\/parlance\n(?:.+\n)+RUN mkdir files && chown node:node files\nUSER node$/m);
+    expect(text).to.match(/^WORKDIR \/srv\/parlance\n(?:.+\n)+RUN mkdir files backups && chown node:node files backups\nUSER node$/m);
     expect(text).to.contain('COPY deploy/health.mjs deploy/health.mjs');
     expect(existsSync('deploy/health.mjs')).to.equal(true);
   });

@@ -38,8 +38,8 @@ export interface Compose {
 export const roles = { api: 2, gateway: 2, worker: 2, ops: 1 };
 /** The folder of each role's entry file. */
 export const entryFolders: Record<string, string> = { api: 'apps/api', gateway: 'apps/gateway', worker: 'workers', ops: 'apps/ops' };
-/** The roles that store files, which must share one volume. */
-const rolesWithFiles = ['api', 'worker'];
+/** The services that store or read files, which must share one volume. */
+const servicesWithFiles = ['api', 'worker', 'backup'];
 const filesFolder = '/srv/parlance/files';
 const stores = { mongo: '/data/db', redis: '/data' };
 const read = (file: string): Compose => parse(readFileSync(file, 'utf8'), { merge: true });
@@ -141,7 +141,7 @@ export function errorsOf(compose: Compose): string[] {
     if (!health?.test.length || !health.interval || !health.timeout || !health.retries) errors.push(`${name}: no health check`);
     if (service.restart !== 'unless-stopped') errors.push(`${name}: does not restart`);
     for (const volume of service.volumes ?? []) {
-      const [source = ''] = volume.split(':');
+      const [source = ''] = volume.replace(/^\$\{\w+:-(\w+)\}/, '$1').split(':'); // the default of a variable
       if (source.startsWith('.') ? !existsSync(source) : !(source in compose.volumes))
         errors.push(`${name}: volume ${source} does not exist`);
     }
@@ -152,7 +152,7 @@ export function errorsOf(compose: Compose): string[] {
     errors.push(...(service ? roleErrors(name, replicas, service) : [`${name}: missing`]));
   }
   errors.push(...migrateErrors(compose.services.migrate, compose.services.api));
-  for (const name of rolesWithFiles) {
+  for (const name of servicesWithFiles) {
     const { volumes, environment } = compose.services[name] ?? {};
     if (!volumes?.includes(`files:${filesFolder}`) || environment?.FILES_DIR !== filesFolder) errors.push(`${name}: files are not shared`);
   }

@@ -96,6 +96,24 @@ describe('apps/local/operator.ts', function () {
     release();
   });
 
+  it('backup and restore start the stores of the folder if nothing runs', async () => {
+    const keyless = await run(['restore', join(folder, 'backup.tar.gz')]);
+    expect([keyless.exit, keyless.stderr]).to.deep.equal([
+      78,
+      `${folder} has no app.key. Copy it from the data folder that was backed up, or set APP_KEY.\n`,
+    ]);
+    writeKey();
+    const documentsOf = async (args: string[], env: Record<string, string> = {}): Promise<unknown> => {
+      const { exit, stdout, stderr } = await run([...args, '--json'], env);
+      expect(exit, stderr + stdout).to.equal(0);
+      return (JSON.parse(stdout) as { documents: unknown }).documents;
+    };
+    const [backup, again] = [join(folder, 'backup.tar.gz'), join(folder, 'again.tar.gz')];
+    const documents = await documentsOf(['backup', backup], stores);
+    expect(await documentsOf(['restore', backup])).to.deep.equal(documents);
+    expect(await documentsOf(['backup', again])).to.deep.equal(documents);
+  });
+
   it('running.json is readable only by its owner and can be removed', async () => {
     const release = await claimFolder(folder);
     expect(await readRunningEnv(folder)).to.equal(null);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { isBackupCommand } from '../../apps/operator/backup-commands.ts';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { failure, type Result } from '../../apps/operator/result.ts';
@@ -22,7 +23,8 @@ describe('operators’ commands for accounts', () => {
 
   const run = async (...args: string[]): Promise<Result> => {
     const parsed = parseCommandLine(args);
-    if (parsed.kind !== 'command' || parsed.command.command === 'migrate') return failure(64, 'usage', 'not run on a platform');
+    if (parsed.kind !== 'command' || parsed.command.command === 'migrate' || isBackupCommand(parsed.command))
+      return failure(64, 'usage', 'not run on a platform');
     return executeCommand({ ...api.platform, wake: () => undefined }, parsed.command, { operator: parsed.as ?? 'test' });
   };
   const json = async (...args: string[]): Promise<Record<string, unknown>> => (await run(...args)).json;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { isBackupCommand } from '../../apps/operator/backup-commands.ts';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { exitCodes } from '../../apps/operator/result.ts';
@@ -42,7 +43,7 @@ describe('npm run operator', function () {
   async function textOf(...args: string[]): Promise<string> {
     const parsed = parseCommandLine(args);
     if (parsed.kind !== 'command') throw new Error(parsed.text);
-    if (parsed.command.command === 'migrate') throw new Error('it does not run on a platform');
+    if (parsed.command.command === 'migrate' || isBackupCommand(parsed.command)) throw new Error('it does not run on a platform');
     return (await executeCommand(api.platform, parsed.command, { operator: 'test' })).text;
   }
   const typesNow = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
@@ -145,6 +146,8 @@ describe('npm run operator', function () {
       ['types separated by spaces', ['server-types', unknownId, 'official', 'staff'], /too many arguments/],
       ['a tag that cannot be granted', ['tag', unknownId, 'verified_bot'], /official, none/],
       ['an id with a dash', ['verify-bot', '-x'], /unknown option/],
+      ['a backup to nowhere', ['backup'], /missing required argument/],
+      ['a number of backups that is none', ['backup', '--keep', '0', '.'], /number from 1 to 1000/],
       ['an option of another command', ['tag', unknownId, 'none', '--undo'], /unknown option/],
     ];
     for (const [what, args, message] of wrong)
@@ -175,6 +178,9 @@ describe('npm run operator', function () {
         'early-access [options] <userId>',
         'rotate-key',
         'migrate',
+        'backup [options] <to>',
+        'verify-backup <from>',
+        'restore [options] <from>',
         'accounts [options] [query]',
         'servers [options] [query]',
         'account <userId>',
@@ -226,6 +232,9 @@ describe('npm run operator', function () {
         'early-access',
         'rotate-key',
         'migrate',
+        'backup',
+        'verify-backup',
+        'restore',
         'help',
       ]);
       for (const name of rows)

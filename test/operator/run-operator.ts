@@ -19,10 +19,9 @@ export const storesOf = ({ MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY }: Conf
   APP_KEY: APP_KEY.toString('base64'),
 });
 
-/** Runs a compiled script (see `npm run build`) to its end. It inherits this environment without the settings of stores, plus `env`. */
-export function runScript(script: string, args: readonly string[], env: Record<string, string>): Promise<Run> {
+function runProcess(program: string, args: readonly string[], env: Record<string, string>): Promise<Run> {
   const { MONGODB_URL: _mongo, REDIS_URL: _redis, APP_KEY: _key, ...clean } = process.env;
-  const child = spawn(process.execPath, [`${root}dist/${script}`, ...args], { cwd: root, env: { ...clean, ...env } });
+  const child = spawn(program, args, { cwd: root, env: { ...clean, ...env } });
   const run: Run = { exit: null, stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     run.stdout += text;
@@ -36,6 +35,14 @@ export function runScript(script: string, args: readonly string[], env: Record<s
   });
 }
 
+/** Runs a compiled script (see `npm run build`) to its end. It inherits this environment without the settings of stores, plus `env`. */
+export const runScript = (script: string, args: readonly string[], env: Record<string, string>): Promise<Run> =>
+  runProcess(process.execPath, [`${root}dist/${script}`, ...args], env);
+
 /** Runs the operators' command line as a process. */
 export const runOperator = (args: readonly string[], env: Record<string, string>): Promise<Run> =>
   runScript('apps/operator/main.js', args, env);
+
+/** Runs a line of a shell, in which `$0` is the compiled operators' command line and `$1` is `argument`. */
+export const runShell = (line: string, env: Record<string, string>, argument = ''): Promise<Run> =>
+  runProcess('sh', ['-c', line, `${root}dist/apps/operator/main.js`, argument], env);

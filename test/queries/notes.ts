@@ -5,25 +5,23 @@
 /** By the reason, the callers whose queries are few, because no message, connection or relayed event waits for them: files, or files and functions. */
 const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   start: [
-    /^lib\/store\/mongo\/(app-key|schema-check)\.ts/,
-    /^lib\/store\/redis\/node-lease\.ts/,
+    /^lib\/store\/(mongo\/(app-key|schema-check)|redis\/node-lease)\.ts/,
     /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
   ],
   migration: [/^lib\/store\/mongo\/(migrate|migration-lock|migrations|move-reactions)\.ts/],
   operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/operators\//, /^lib\/domain\/servers\/grants\.ts/],
+  backup: [/^lib\/domain\/backup\//, /^lib\/store\/mongo\/(backup-lease|restore-mark)\.ts/, /^lib\/store\/redis\/log\/restored-log\.ts/],
   sweep: [
     / (sweep|findOverdue)/,
     /^workers\/sweep\.ts/,
     /^lib\/domain\/events\/relay\.ts/,
     /^lib\/domain\/messages\/reaction-changes\.ts (deleteReactionsOfTombstones|completeOverdueChanges)/,
-    /^lib\/domain\/servers\/recounts\.ts/,
-    /^lib\/domain\/interactions\/interaction-sweeps\.ts/,
+    /^lib\/domain\/(servers\/recounts|interactions\/interaction-sweeps)\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,
     /^lib\/domain\/applications\/app-directory\.ts$/,
   ],
   removal: [
-    /^lib\/domain\/servers\/(finish-removal|removals)\.ts/,
-    /^lib\/domain\/messages\/message-removal\.ts/,
+    /^lib\/domain\/(servers\/(finish-removal|removals)|messages\/message-removal)\.ts/,
     /^lib\/domain\/messages\/followers\.ts removeFollowsOf/,
     /^lib\/domain\/webhooks\/webhooks\.ts removeWebhooksOfChannel/,
     /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|decide|markFilesDecided)/,
@@ -136,7 +134,7 @@ export const exceptions: readonly Exception[] = [
   {
     rule: 'bound',
     why: 'The collection has a document for each migration.',
-    queries: ['migrations {}'],
+    queries: ['migrations {}', 'migrations { _id: { $ne } }', 'migrations { doneAt: { $exists: true } }'],
   },
   {
     rule: 'examined',
@@ -216,13 +214,18 @@ export const exceptions: readonly Exception[] = [
   },
   {
     rule: 'index',
-    why: 'The collection has a document for each migration.',
-    queries: ['migrations {}'],
-  },
-  {
-    rule: 'index',
-    why: 'The collection has a few documents at most.',
-    queries: ['log { _id } limit one', 'meta { _id } limit one', 'meta { _id, keys } limit one', 'probe { _id } limit one'],
+    why: 'The collection has a few documents at most, or one for each migration.',
+    queries: [
+      'log { _id } limit one',
+      'meta { $expr: { $gt: [$until, $$NOW] }, _id } limit one',
+      'meta { _id } limit one',
+      'meta { _id, keys } limit one',
+      'migrations {}',
+      'migrations { _id: { $gt } } sort { _id: 1 } limit some',
+      'migrations { _id: { $ne } }',
+      'migrations { doneAt: { $exists: true } }',
+      'probe { _id } limit one',
+    ],
   },
   {
     rule: 'returned',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, unlink } from 'node:fs/promises';
+import { copyFile, mkdir, open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Blobs } from './store.ts';
 import { checkBlobName, createTempFolder, isMissing, storeAndRemove, wrapStoreErrors } from './temp.ts';
@@ -86,6 +86,14 @@ export function openFolderBlobs(root: string): Blobs {
         await syncToDisk(dirname(path));
       });
     },
+    isEmpty: () =>
+      wrapStoreErrors(async () => {
+        const folder = await opendir(join(base, 'blobs'), { recursive: true }).catch((error: unknown) =>
+          isMissing(error) ? null : Promise.reject(error),
+        );
+        for await (const entry of folder ?? []) if (entry.isFile()) return false;
+        return true;
+      }),
     removeOldTemp: (minAgeMs) => temp.removeOld(minAgeMs),
     close: () => undefined,
   };

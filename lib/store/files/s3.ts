@@ -136,6 +136,12 @@ export function openS3Blobs(config: Config): Blobs {
         });
       });
     },
+    isEmpty: () =>
+      wrapStoreErrors(async () => {
+        const { sdk, client } = await getConnection();
+        const { Contents = [] } = await retry(() => client.send(new sdk.ListObjectsV2Command({ Bucket: config.S3_BUCKET })));
+        return Contents.length === 0;
+      }),
     removeOldTemp: (minAgeMs) => temp.removeOld(minAgeMs),
     close: () => void connectionPromise?.then(({ client }) => client.destroy()).catch(() => undefined),
   };

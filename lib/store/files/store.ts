@@ -31,6 +31,8 @@ export interface Blobs {
   fetch(name: string): Promise<string | null>;
   /** Deletes a blob; does nothing when there is none. */
   delete(name: string): Promise<void>;
+  /** Whether there is no blob. */
+  isEmpty(): Promise<boolean>;
   /** Deletes local files that were not written to for `minAgeMs` milliseconds, because their process died. */
   removeOldTemp(minAgeMs: number): Promise<void>;
   close(): void;

@@ -4,8 +4,10 @@ import { ConfigurationError } from '../../base/process.ts';
 import { type AppKeys, deriveKeyId, listKeys, unseal } from '../seal.ts';
 import { type Database, openDatabase } from './database.ts';
 import { insertNew } from './insert.ts';
+import { refuseHalfRestored } from './restore-mark.ts';
 
-const wrongKeyError = new ConfigurationError(
+/** The error of a start without a key that the database, or a backup of it, was written under. */
+export const wrongKeyError = new ConfigurationError(
   'APP_KEY is not the key of this database. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.',
 );
 
@@ -46,11 +48,12 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
 
 /**
  * Opens the database as `openDatabase` does, and checks that `config` has every key that it was written under. Rejects with `ConfigurationError` when one is
- * missing.
+ * missing, or when a restore into the database is not complete.
  */
 export async function openCheckedDatabase(config: Config, log: Logger, options?: Parameters<typeof openDatabase>[2]): Promise<Database> {
   const db = await openDatabase(config, log, options);
   try {
+    await refuseHalfRestored(db);
     await checkAppKey(db, config);
   } catch (error) {
     await db.close();
@@ -62,4 +65,12 @@ export async function openCheckedDatabase(config: Config, log: Logger, options?:
 /** Stores the current key as the only one in use: every secret that can be decrypted at all is encrypted under it now. */
 export async function storeOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
   await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [deriveKeyId(APP_KEY)] } });
+}
+
+/** The ids of the keys that the database was written under. */
+export const readKeyIds = async (db: Pick<Database, 'meta'>): Promise<string[]> => (await db.meta.findOne({ _id: 'app-key' }))?.keys ?? [];
+
+/** Stores the ids of the keys that a restored database was written under. */
+export async function storeKeyIds(db: Pick<Database, 'meta'>, keys: string[]): Promise<void> {
+  await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys } }, { upsert: true });
 }

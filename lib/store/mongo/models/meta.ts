@@ -1,6 +1,9 @@
 import { Schema } from 'mongoose';
 
-/** Data about the installation. The document `app-key` has the ids of the keys under which secrets in the database may be encrypted. */
+/**
+ * Data about the installation. The document `app-key` has the ids of the keys under which secrets in the database may be encrypted. The documents `backup` and
+ * `restore` have other fields (`lib/store/mongo/backup-lease.ts`, `lib/store/mongo/restore-mark.ts`).
+ */
 export interface MetaDoc {
   _id: 'app-key';
   keys: string[];
