@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import { parseNumber } from './arguments.ts';
 
 /** A command that makes, checks or restores a backup. `-` is stdout or stdin. */
 export type BackupCommand =
@@ -14,18 +15,12 @@ export const isBackupCommand = (command: { command: string }): command is Backup
 /** How many backups `--keep` may name. */
 const maxKept = 1_000;
 
-function parseKeep(text: string): number {
-  const keep = Number(text);
-  if (!/^\d{1,4}$/.test(text) || keep < 1 || keep > maxKept) throw new InvalidArgumentError(`Use a number from 1 to ${maxKept}.`);
-  return keep;
-}
-
 /** Adds the commands that make, check and restore backups. */
 export function addBackupCommands(program: Command, take: (command: BackupCommand) => void): void {
   program
     .command('backup <to>')
     .description('write the database and all files to a new file, a new file in a folder, or - for stdout; Parlance may keep running')
-    .option('--keep <n>', 'in a folder: keep the newest n backups and delete the others', parseKeep)
+    .option('--keep <n>', 'in a folder: keep the newest n backups and delete the others', parseNumber(maxKept))
     .action((to: string, options: { keep?: number }) => take({ command: 'backup', to, ...options }));
   program
     .command('verify-backup <from>')

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { BackupError } from '../../lib/domain/backup/contents.ts';
 import type { BackupSource } from '../../lib/domain/backup/restore.ts';
+import { syncToDisk } from '../../lib/store/files/folder.ts';
 
 /** Where a backup is written to. */
 export interface BackupDestination {
@@ -42,15 +43,6 @@ async function removeOld(folder: string, keep: number): Promise<string[]> {
   return old;
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /**
  * Opens the destination of a backup: a new file, a folder, or `-` for stdout. A file is written under another name, so a file with its final name is complete.
  * Throws `BackupError` if the file exists, its folder does not, or `keep` is given without a folder.
@@ -71,7 +63,7 @@ export async function openDestination(to: string, keep: number | undefined): Pro
     path,
     async complete() {
       await rename(part, path);
-      await syncFolder(folder);
+      await syncToDisk(folder);
       return keep === undefined ? [] : removeOld(folder, keep);
     },
     discard: () => rm(part, { force: true }),

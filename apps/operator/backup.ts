@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/index.ts';
+import type { Report } from '../../lib/base/progress.ts';
 import { writeBackup } from '../../lib/domain/backup/backup.ts';
 import { verifyBackup } from '../../lib/domain/backup/backup-reader.ts';
-import type { BackupManifest, BackupSummary } from '../../lib/domain/backup/contents.ts';
-import type { Report } from '../../lib/domain/backup/progress.ts';
+import { type BackupManifest, type BackupSummary, formatFileBytes } from '../../lib/domain/backup/contents.ts';
 import { restoreBackup } from '../../lib/domain/backup/restore.ts';
 import type { BackupCommand } from './backup-commands.ts';
 import { openDestination, openSource } from './backup-files.ts';
@@ -18,7 +18,7 @@ function readVersion(): string {
 /** The contents of a backup in one phrase. */
 function describe({ documents, files }: BackupSummary): string {
   const total = Object.values(documents).reduce((sum, count) => sum + count, 0);
-  return `${total} documents, ${files.count} files (${(files.bytes / 1024 / 1024).toFixed(1)} MiB)`;
+  return `${total} documents, ${files.count} files (${formatFileBytes(files.bytes)})`;
 }
 
 const listed = 20;

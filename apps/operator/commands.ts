@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
+import { parseNumber } from './arguments.ts';
 import { addBackupCommands, type BackupCommand } from './backup-commands.ts';
 import { exitCodes } from './result.ts';
 
@@ -64,12 +65,7 @@ const parseText =
     return text;
   };
 
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > limits.operatorPageMax)
-    throw new InvalidArgumentError(`Use a number from 1 to ${limits.operatorPageMax}.`);
-  return limit;
-}
+const parseLimit = parseNumber(limits.operatorPageMax);
 
 /** Adds the commands that list accounts, servers and the audit log. */
 function addListCommands(program: Command, take: (command: OperatorCommand) => void): void {

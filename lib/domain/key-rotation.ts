@@ -1,4 +1,4 @@
-import { storeOnlyKey } from '../store/mongo/app-key.ts';
+import { storeKeyIds } from '../store/mongo/app-key.ts';
 import { type Collection, withSharedFields } from '../store/mongo/database.ts';
 import type { Platform } from '../store/platform.ts';
 import { deriveKeyId, seal, unseal } from '../store/seal.ts';
@@ -78,6 +78,7 @@ export async function rotateKey(
     }
     encrypted += reencrypted;
   }
-  await storeOnlyKey(platform.db, config);
+  // Every secret that can be decrypted at all is encrypted under the current key now.
+  await storeKeyIds(platform.db, [deriveKeyId(config.APP_KEY)]);
   return { encrypted, undecryptable };
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { createProgress, type Report } from '../../base/progress.ts';
 import { deserialize } from '../../store/mongo/ejson.ts';
 import { migrations } from '../../store/mongo/migrations.ts';
 import { readArchive } from './archive-reader.ts';
@@ -13,7 +14,6 @@ import {
   entryNames,
 } from './contents.ts';
 import type { AnyDoc } from './pages.ts';
-import { createProgress, type Report } from './progress.ts';
 
 /** Receives the parts of a backup in their order. The checksum of each was checked. */
 export interface BackupReceiver {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
+import { createProgress, type Report } from '../../base/progress.ts';
 import type { BackupPlatform } from '../../store/backup-platform.ts';
 import { readKeyIds } from '../../store/mongo/app-key.ts';
 import { takeBackupLease } from '../../store/mongo/backup-lease.ts';
@@ -17,7 +18,6 @@ import {
 } from './contents.ts';
 import { writeFiles } from './file-bytes.ts';
 import { readPages } from './pages.ts';
-import { createProgress, type Report } from './progress.ts';
 
 async function makeManifest({ config, db }: BackupPlatform, parlance: string): Promise<BackupManifest> {
   const applied = await db.migrations.find({ doneAt: { $exists: true } }).toArray();

@@ -1,3 +1,4 @@
+import { bytesPerMib } from '../../base/limits.ts';
 import type { Collections } from '../../store/mongo/database.ts';
 
 /**
@@ -96,5 +97,8 @@ export const blobEntry = /^blobs\/([a-z0-9-]{1,64})$/;
 export const documentsEntry = /^([A-Za-z]+)\/\d+\.bson$/;
 
 /** How many bytes an entry with documents has at most. A page ends with the document that exceeds `pageBytes`, and a document has at most 16 MiB. */
-export const pageBytes = 4 * 1024 * 1024;
-export const maxBufferedBytes = 64 * 1024 * 1024;
+export const pageBytes = 4 * bytesPerMib;
+export const maxBufferedBytes = 64 * bytesPerMib;
+
+/** The size of a backup's files as people read it. */
+export const formatFileBytes = (bytes: number): string => `${(bytes / bytesPerMib).toFixed(1)} MiB`;

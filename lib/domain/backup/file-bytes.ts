@@ -1,9 +1,9 @@
 import { failpoint } from '../../base/failpoint.ts';
+import { createProgress, type Report } from '../../base/progress.ts';
 import type { BackupPlatform } from '../../store/backup-platform.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { ArchiveWriter } from './archive-writer.ts';
-import { BackupError } from './contents.ts';
-import { createProgress, type Report } from './progress.ts';
+import { BackupError, formatFileBytes } from './contents.ts';
 
 /** How many documents one query reads. */
 const pageSize = 500;
@@ -45,7 +45,7 @@ export async function writeFiles(
 ): Promise<{ count: number; bytes: number; missing: number }> {
   const written = { count: 0, bytes: 0, missing: 0 };
   const progress = createProgress(report);
-  const line = (): string => `files: ${written.count} files, ${(written.bytes / 1024 / 1024).toFixed(1)} MiB`;
+  const line = (): string => `files: ${written.count} files, ${formatFileBytes(written.bytes)}`;
   for (const field of ['original', 'blob'] as const)
     for await (const { name, isNeeded } of readBlobNames(platform, field)) {
       checkLease();

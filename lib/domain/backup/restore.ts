@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { failpoint } from '../../base/failpoint.ts';
-import { ConfigurationError } from '../../base/process.ts';
+import { createProgress, type Report } from '../../base/progress.ts';
 import type { RestorePlatform } from '../../store/backup-platform.ts';
-import { storeKeyIds, wrongKeyError } from '../../store/mongo/app-key.ts';
+import { createKeyError, storeKeyIds } from '../../store/mongo/app-key.ts';
 import { exists, withSharedFields } from '../../store/mongo/database.ts';
 import { migrate } from '../../store/mongo/migrate.ts';
 import { clearRestoreMark, readRestoreMark, writeRestoreMark } from '../../store/mongo/restore-mark.ts';
@@ -11,7 +11,6 @@ import { storeRestoredLog } from '../../store/redis/log/restored-log.ts';
 import { deriveKeyId, listKeys } from '../../store/seal.ts';
 import { readBackup, verifyBackup } from './backup-reader.ts';
 import { BackupError, type BackupManifest, type BackupSummary, collectionsOfData } from './contents.ts';
-import { createProgress, type Report } from './progress.ts';
 import { storeDocuments } from './restored-documents.ts';
 
 /** Where a backup is read from. */
@@ -39,8 +38,7 @@ async function findData({ db, blobs }: RestorePlatform): Promise<string[]> {
 /** Refuses unless this backup can be restored into these stores. Changes nothing. */
 async function checkTarget(platform: RestorePlatform, { id, keys }: BackupManifest, isResumed: boolean): Promise<void> {
   const knownIds = listKeys(platform.config).map(deriveKeyId);
-  if (!keys.every((key) => knownIds.includes(key)))
-    throw new ConfigurationError(wrongKeyError.message.replace('this database', 'this backup'));
+  if (!keys.every((key) => knownIds.includes(key))) throw createKeyError('backup');
   const processes = await platform.listOtherProcesses();
   if (processes.length > 0)
     throw new BackupError(`These processes use the stores: ${processes.join(', ')}. Stop them. One that was killed is listed for 20 s.`);

@@ -5,7 +5,7 @@ import type { Blobs } from './store.ts';
 import { checkBlobName, createTempFolder, isMissing, storeAndRemove, wrapStoreErrors } from './temp.ts';
 
 /** Flushes the contents of a file, or the entries of a folder, to disk, so that they survive a power failure. */
-async function syncToDisk(path: string): Promise<void> {
+export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();

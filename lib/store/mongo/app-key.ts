@@ -6,10 +6,11 @@ import { type Database, openDatabase } from './database.ts';
 import { insertNew } from './insert.ts';
 import { refuseHalfRestored } from './restore-mark.ts';
 
-/** The error of a start without a key that the database, or a backup of it, was written under. */
-export const wrongKeyError = new ConfigurationError(
-  'APP_KEY is not the key of this database. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.',
-);
+/** The error of a start or a restore without a key that the database or the backup was written under. */
+export const createKeyError = (what: 'database' | 'backup'): ConfigurationError =>
+  new ConfigurationError(
+    `APP_KEY is not the key of this ${what}. Set APP_KEY to the key that its secrets are encrypted under, or list that key in APP_KEYS_OLD.`,
+  );
 
 /** Any encrypted secret of the database; null when it holds none. */
 async function findAnySecret(db: Database): Promise<string | null> {
@@ -28,7 +29,7 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
   for (;;) {
     const stored = await db.meta.findOne({ _id: 'app-key' });
     if (stored) {
-      if (!stored.keys.every((id) => knownIds.includes(id))) throw wrongKeyError;
+      if (!stored.keys.every((id) => knownIds.includes(id))) throw createKeyError('database');
       if (stored.keys.includes(currentId)) return;
       // Write only if the ids are still the same: another process may have added a key that this one lacks.
       const { modifiedCount } = await db.meta.updateOne(
@@ -40,7 +41,7 @@ async function checkAppKey(db: Database, config: AppKeys): Promise<void> {
       if (modifiedCount === 1) return;
     } else {
       const secret = await findAnySecret(db);
-      if (secret !== null && unseal(config, secret) === null) throw wrongKeyError;
+      if (secret !== null && unseal(config, secret) === null) throw createKeyError('database');
       if (await insertNew(db.meta, { _id: 'app-key', keys: [currentId] })) return;
     }
   }
@@ -62,15 +63,10 @@ export async function openCheckedDatabase(config: Config, log: Logger, options?:
   return db;
 }
 
-/** Stores the current key as the only one in use: every secret that can be decrypted at all is encrypted under it now. */
-export async function storeOnlyKey(db: Database, { APP_KEY }: AppKeys): Promise<void> {
-  await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys: [deriveKeyId(APP_KEY)] } });
-}
-
 /** The ids of the keys that the database was written under. */
 export const readKeyIds = async (db: Pick<Database, 'meta'>): Promise<string[]> => (await db.meta.findOne({ _id: 'app-key' }))?.keys ?? [];
 
-/** Stores the ids of the keys that a restored database was written under. */
+/** Stores the ids of the only keys that the secrets in the database are encrypted under. */
 export async function storeKeyIds(db: Pick<Database, 'meta'>, keys: string[]): Promise<void> {
   await db.meta.updateOne({ _id: 'app-key' }, { $set: { keys } }, { upsert: true });
 }

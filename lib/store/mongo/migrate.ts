@@ -1,5 +1,6 @@
 import { type Failpoint, failpoint } from '../../base/failpoint.ts';
 import { ConfigurationError } from '../../base/process.ts';
+import { createProgress } from '../../base/progress.ts';
 import type { Collections } from './database.ts';
 import { neededIndexes, neededIndexTexts } from './indexes.ts';
 import { acquireMigrationLock, type MigrationLock } from './migration-lock.ts';
@@ -70,16 +71,14 @@ async function runMigration(
   const { position: after = '' } = stored ?? {};
   if (after !== '') report(`${name}: continued after ${after}`);
   let total = 0;
-  let reportedMs = performance.now();
+  const progress = createProgress(report, progressMs);
   for await (const { position, count } of run(db, after)) {
     killAt('after-migration-batch');
     lock.ensureHeld();
     await db.migrations.updateOne({ _id: name }, { $set: { position } });
     killAt('after-migration-position');
     total += count;
-    if (performance.now() - reportedMs < progressMs) continue;
-    reportedMs = performance.now();
-    report(`${name}: ${total} documents`);
+    progress(() => `${name}: ${total} documents`);
   }
   lock.ensureHeld();
   await db.migrations.updateOne({ _id: name }, { $set: { doneAt: new Date() }, $unset: { position: 1 } });
@@ -90,7 +89,8 @@ async function runMigration(
 /**
  * Creates the indexes that the database lacks, then runs the migrations that it has not had yet, in order. A second process waits until the first one has
  * ended. An interrupted run is continued by the next one. `report` gets lines of progress. Rejects with `ConfigurationError` if a newer version has changed the
- * database so that this version may not run, or if an index cannot be created beside what is there. `db` needs a connection whose operations may take long (`isPatient`).
+ * database so that this version may not run, or if an index cannot be created beside what is there. `db` needs a connection whose operations may take long
+ * (`isPatient`).
  */
 export async function migrate(
   db: Collections,
