@@ -8,8 +8,6 @@ import { closeSocket, isOpen, sendControl } from './writer.ts';
 export const drainMs = 20_000;
 /** How often a draining node moves the next clients, in milliseconds. Each of them waits for less than this before it reconnects. */
 const drainStepMs = 250;
-/** When all clients are moved at once, each waits for a random time below this, in milliseconds. */
-export const hurriedSpreadMs = 2_000;
 
 /**
  * Sends op 7 to a client, closes its socket, and releases its session, so that the client can resume it on another node after `retryAfterMs`. Resolves when the

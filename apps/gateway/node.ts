@@ -8,7 +8,7 @@ import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import { removeIdleAddresses } from './address-usage.ts';
 import { checkTokens, handleControl } from './control.ts';
 import { dropSession, invalidReasons, releaseSession } from './disconnect.ts';
-import { drainNode, hurriedSpreadMs, moveClient } from './drain.ts';
+import { drainNode, moveClient } from './drain.ts';
 import { closeExpired } from './frame-handler.ts';
 import { createLane, getLane, waitForBarrier, waitUntilLive } from './lane.ts';
 import { removeUnusedPlaces, trimTails } from './places.ts';
@@ -30,6 +30,8 @@ const tickMs = 1_000;
 const maxConcurrentHandshakes = 64;
 /** How many accounts' tokens, and how many watch lists, are checked at once. */
 const maxConcurrentChecks = 16;
+/** When all clients are moved at once, each waits for a random time below this, in milliseconds. */
+const hurriedSpreadMs = 2_000;
 /** How long the node waits for clients to answer the close when it stops, in milliseconds. */
 const disconnectTimeoutMs = 2_000;
 
