@@ -26,7 +26,6 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/webhooks\/webhooks\.ts removeWebhooksOfChannel/,
     /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|decide|markFilesDecided)/,
     /^lib\/domain\/files\/storage\.ts releaseStorage/,
-    /^lib\/store\/mongo\/delete-in-batches\.ts/,
   ],
   'page of a developer': [/^lib\/domain\/interactions\/endpoints\.ts listEndpointDeliveries/],
   'image conversion': [/^lib\/domain\/files\/image-conversion\.ts convertImage/],

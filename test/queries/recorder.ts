@@ -28,7 +28,7 @@ if (!recordFile) {
 }
 
 /** Helpers that make queries on behalf of their callers. */
-const helpers = ['lib/store/mongo/database.ts', 'lib/store/mongo/insert.ts', 'lib/store/mongo/batched-reads.ts'];
+const helpers = ['database', 'insert', 'batched-reads', 'delete-in-batches'].map((name) => `lib/store/mongo/${name}.ts`);
 
 /** A path of the sources from the location in a stack frame, which may be in the compiled code; null for other code. */
 function toSourcePath(location: string | null | undefined): string | null {
