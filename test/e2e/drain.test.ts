@@ -4,6 +4,7 @@ import { shutdownMs } from '../../lib/base/process.ts';
 import { Client, type Frame } from '../gateway/client.ts';
 import { contents, useGateway } from '../gateway/gateway-fixture.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
+import { storesOf } from '../operator/run-operator.ts';
 
 /** Clients of the process that is drained. With this number, some of them must wait before they reconnect. */
 const count = 12;
@@ -15,8 +16,7 @@ describe('a gateway process that gets SIGTERM', function () {
   const { fixture, place, bot } = useGateway();
   let stack: Stack;
   before(async () => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY } = fixture.config;
-    const env = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY: APP_KEY.toString('base64'), LOG_LEVEL: 'warn' };
+    const env = { ...storesOf(fixture.config), LOG_LEVEL: 'warn' };
     stack = await startStack({ api: 0, gateway: 1, worker: 0 }, env);
   });
   after(() => stack?.close());

@@ -1,30 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { parse } from 'yaml';
-
-interface Service {
-  profiles?: string[];
-  command?: string[];
-  volumes?: string[];
-  environment?: Record<string, string>;
-  healthcheck?: { test: string[] };
-}
+import { load } from './compose.ts';
 
 describe('the service backup of docker-compose.yml', () => {
-  const { backup = {}, api } = (parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as { services: Record<string, Service> })
-    .services;
-  const script = backup.command?.at(-1) ?? '';
+  const { backup, api } = load().services;
+  const script = backup?.command?.at(-1) ?? '';
 
   it('makes backups of the stores of the roles into its own volume, if its profile is chosen', () => {
-    expect(backup.profiles).to.deep.equal(['backup']);
-    expect(backup.volumes?.join()).to.match(/\$\{BACKUP_FOLDER:-backups\}:\/srv\/parlance\/backups$/);
+    expect(backup?.profiles).to.deep.equal(['backup']);
+    expect(backup?.volumes?.join()).to.match(/\$\{BACKUP_FOLDER:-backups\}:\/srv\/parlance\/backups$/);
     expect(script).to.contain('node dist/apps/operator/main.js backup --keep "$$BACKUP_KEEP" /srv/parlance/backups');
-    for (const name of ['MONGODB_URL', 'APP_KEY']) expect(backup.environment?.[name], name).to.equal(api?.environment?.[name]);
+    for (const name of ['MONGODB_URL', 'APP_KEY']) expect(backup?.environment?.[name], name).to.equal(api?.environment?.[name]);
   });
 
   it('is unhealthy if its last backup failed', () => {
     expect(script).to.match(/then rm -f (\S+); else touch \1; fi/);
-    expect(backup.healthcheck?.test.slice(1)).to.deep.equal(['test', '!', '-e', /touch (\S+);/.exec(script)?.[1]]);
+    expect(backup?.healthcheck?.test.slice(1)).to.deep.equal(['test', '!', '-e', /touch (\S+);/.exec(script)?.[1]]);
   });
 
   it('has its settings, with their defaults, in docs/operations/backups.md', () => {

@@ -7,6 +7,7 @@ import { shutdownMs } from '../../lib/base/process.ts';
 /** A service, as far as it is checked. */
 export interface Service {
   image: string;
+  profiles?: string[];
   user?: string;
   read_only?: boolean;
   tmpfs?: string[];

@@ -20,8 +20,7 @@ import { type Run, runOperator, storesOf } from './run-operator.ts';
 
 /** The environment of the operators' commands on the stores of `config`. */
 export const backupEnv = (config: Config): Record<string, string> => ({
-  ...storesOf(config),
-  FILES_DIR: config.FILES_DIR,
+  ...settingsOf(config),
   STORE_TIMEOUT_FACTOR: String(config.STORE_TIMEOUT_FACTOR),
   ...(config.S3_ENDPOINT && {
     S3_ENDPOINT: config.S3_ENDPOINT,
@@ -38,12 +37,7 @@ export function emptyTarget(source: Config, overrides: Record<string, string> = 
 }
 
 /** The settings that start an installation on the stores of `config`. */
-export const settingsOf = ({ APP_KEY, MONGODB_URL, REDIS_PREFIX, FILES_DIR }: Config): Record<string, string> => ({
-  APP_KEY: APP_KEY.toString('base64'),
-  MONGODB_URL,
-  REDIS_PREFIX,
-  FILES_DIR,
-});
+export const settingsOf = (config: Config): Record<string, string> => ({ ...storesOf(config), FILES_DIR: config.FILES_DIR });
 
 /** Runs a command that must succeed. */
 export async function runDone(args: readonly string[], config: Config): Promise<Run> {
