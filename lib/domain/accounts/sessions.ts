@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { OwnSession, PasswordInput } from '../../contract/user.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
@@ -7,7 +7,8 @@ import type { Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { describeDevice } from './device-name.ts';
-import { hashPassword, queueHash, verifyPassword } from './passwords.ts';
+import { refusePassword, requireOwnPassword } from './own-password.ts';
+import { hashPassword, queueHash } from './passwords.ts';
 
 /** The sender of a request: the address that rate limits count, and the `User-Agent` header. */
 export interface Client {
@@ -120,17 +121,16 @@ export async function changePassword(
   actor: Actor,
   { currentPassword, newPassword }: PasswordInput,
   tokenId: string | null,
-  { address }: Client,
+  client: Client,
 ): Promise<void> {
-  const { accounts } = platform.db;
-  const refusePassword = (): never => refuseField('/currentPassword', 'This is not your current password.');
-  const [before, after] = await queueHash(address, async () => {
-    const stored = (await accounts.findOne({ _id: actor.id }, { projection: { passwordHash: 1 } }))?.passwordHash ?? null;
-    return (await verifyPassword(stored, currentPassword)) ? [stored, await hashPassword(newPassword)] : refusePassword();
-  });
+  const before = await requireOwnPassword(platform, actor.id, currentPassword, client, '/currentPassword');
+  const after = await queueHash(client.address, () => hashPassword(newPassword));
   await withSessionsEnded(platform, actor.id, async () => {
-    const { matchedCount } = await accounts.updateOne({ _id: actor.id, passwordHash: before }, { $set: { passwordHash: after } });
-    if (matchedCount === 0) refusePassword();
+    const { matchedCount } = await platform.db.accounts.updateOne(
+      { _id: actor.id, passwordHash: before },
+      { $set: { passwordHash: after } },
+    );
+    if (matchedCount === 0) refusePassword('/currentPassword');
     await platform.db.passwordResets.deleteMany({ accountId: actor.id });
     await deleteOtherSessions(platform, actor.id, tokenId);
   });
