@@ -92,6 +92,7 @@ export const deletedReactionsIndex = 'deletedReactions';
 
 export const messageSchema = new Schema<MessageDoc>({}, { collection: 'messages', shardKey: { channelId: 'hashed' } });
 messageSchema.index({ channelId: 1, _id: 1 });
+messageSchema.index({ authorId: 1, _id: 1 });
 messageSchema.index({ channelId: 1, pinSlot: 1 }, { unique: true, partialFilterExpression: { pinSlot: { $exists: true } } });
 messageSchema.index({ channelId: 1, copyOf: 1 }, { unique: true, partialFilterExpression: { copyOf: { $exists: true } } });
 messageSchema.index({ copyOf: 1 }, { partialFilterExpression: { copyOf: { $exists: true }, deleted: true } });
