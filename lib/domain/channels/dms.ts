@@ -4,10 +4,11 @@ import type { DmChannel } from '../../contract/dm.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type DmDoc, toPairKey } from '../../store/mongo/models/dm.ts';
-import type { Platform } from '../../store/platform.ts';
+import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import { loadConnected, toVisibleStatus } from '../accounts/presence.ts';
 import { deletedAuthor, getTag, loadAccounts } from '../accounts/public-profiles.ts';
 import { haveSharedServer } from '../accounts/shared-servers.ts';
+import { countCreation, perHour } from '../creation-rates.ts';
 import type { Actor } from '../members/access.ts';
 
 type AccountPair = readonly [AccountDoc, AccountDoc];
@@ -70,10 +71,10 @@ function toRecipient(accounts: ReadonlyMap<string, AccountDoc>, connected: Reado
 /**
  * Returns the DM of the caller with another account, and creates it if they share a server. An existing DM is returned even if they share none. `isCreated`:
  * the DM was created under `newId`, by this call or by an earlier try of it. Refuses with 400 for the caller's own account and for an unknown one, and with 403
- * `no_shared_server`.
+ * `no_shared_server`. Refuses `rate_limited` when the caller opened too many new ones (docs/behavior/requests.md#creation-limits).
  */
 export async function openDm(
-  platform: Platform,
+  platform: ApiPlatform,
   actor: Actor,
   { recipientId, newId }: { recipientId: string; newId: string },
 ): Promise<{ dm: DmChannel; isCreated: boolean }> {
@@ -83,11 +84,12 @@ export async function openDm(
   return { dm: shown as DmChannel, isCreated: dm._id === newId };
 }
 
-async function createDm(platform: Platform, actor: Actor, recipientId: string, newId: string): Promise<DmDoc> {
+async function createDm(platform: ApiPlatform, actor: Actor, recipientId: string, newId: string): Promise<DmDoc> {
   const recipient = (await loadAccounts(platform, [recipientId])).get(recipientId);
   if (!recipient) return refuseField('/recipientId', 'This account does not exist.');
   const fresh = newDm(platform, newId, [actor.account, recipient]);
   if (!(await haveSharedServer(platform, fresh))) refuse('no_shared_server');
+  await countCreation(platform, [perHour(`dms:${actor.id}`, { burst: limits.newDmsBurst, count: limits.newDmsPerHour })]);
   return insertDm(platform, fresh);
 }
 

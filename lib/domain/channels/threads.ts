@@ -6,6 +6,7 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
+import { countCreation, perMinute } from '../creation-rates.ts';
 import type { Actor } from '../members/access.ts';
 import { toChannel } from '../servers/server-view.ts';
 import { type ChannelContext, requireMessageChannel } from './channel-context.ts';
@@ -16,21 +17,6 @@ import { computeArchiveAt } from './thread-activity.ts';
 function requireThreadParent({ channel }: ChannelContext): ChannelDoc {
   const canHaveThreads = channel && channelKinds[channel.kind].hasThreadsAndWebhooks;
   return canHaveThreads ? channel : refuse('invalid_request', { reason: 'threads can only be created in text and announcement channels' });
-}
-
-/** Refuses `rate_limited` when the caller created 10 threads in this channel within a minute, or 60 were created in the server. Only while RATE_LIMIT is on. */
-async function requireThreadRate(platform: ApiPlatform, actor: Actor, channelId: string, serverId: string): Promise<void> {
-  if (platform.config.RATE_LIMIT === null) return;
-  const buckets: [key: string, perMinute: number][] = [
-    [`threads:${actor.id}:${channelId}`, limits.threadsPerMinute],
-    [`threads:${serverId}`, limits.threadsPerServerPerMinute],
-  ];
-  for (const [key, perMinute] of buckets) {
-    const bucket = { key, perSecond: perMinute / 60, burst: perMinute };
-    const { decision } = await platform.preflight({ bucket, versionsOf: [], needsId: false });
-    if (decision?.isAllowed === false)
-      refuse('rate_limited', { seconds: Math.ceil(decision.retryAfterSecs) }, { retryAfter: decision.retryAfterSecs });
-  }
 }
 
 /**
@@ -54,7 +40,10 @@ export async function createThread(
   const starter = messageId && (await exists(messages, { _id: messageId, channelId, deleted: { $exists: false } }));
   if (messageId && !starter) refuseField('/messageId', 'This message is not in this channel.');
   const { serverId } = parent;
-  await requireThreadRate(platform, actor, channelId, serverId);
+  await countCreation(platform, [
+    perMinute(`threads:${actor.id}:${channelId}`, limits.threadsPerMinute),
+    perMinute(`threads:${serverId}`, limits.threadsPerServerPerMinute),
+  ]);
   const now = new Date(platform.now());
   const autoArchiveMinutes = input.autoArchiveMinutes ?? parent.autoArchiveMinutes ?? limits.threadAutoArchiveMinutesDefault;
   const thread: ChannelDoc = {

@@ -6,8 +6,9 @@ import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } fr
 import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import { type MemberDoc, type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
-import type { EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
+import type { ApiPlatform, EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
+import { countCreation, perHour } from '../creation-rates.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
 import { writeMemberNames } from '../members/member-names.ts';
@@ -24,9 +25,13 @@ export async function loadCurrentServerView(platform: Platform, serverId: string
   return access && member ? loadServerView(platform, access, member) : refuse('not_found', { what: 'server' });
 }
 
-/** Creates a server that the caller owns; people only. Refuses `server_creation_restricted` if only operators create servers, and as `createServerOf`. */
-export async function createServer(platform: EnqueuePlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
+/**
+ * Creates a server that the caller owns; people only. Refuses `server_creation_restricted` if only operators create servers, `rate_limited` if the caller
+ * created too many (docs/behavior/requests.md#creation-limits), and as `createServerOf`.
+ */
+export async function createServer(platform: ApiPlatform, actor: Actor, input: ServerInput, newId: string): Promise<Server> {
   if (platform.config.SERVER_CREATION === 'operators') refuse('server_creation_restricted');
+  await countCreation(platform, [perHour(`servers:${actor.id}`, { burst: limits.newServersBurst, count: limits.newServersPerHour })]);
   await createServerOf(platform, actor.id, input, newId);
   return loadCurrentServerView(platform, newId, actor.id);
 }

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { limits } from '../../../lib/base/limits.ts';
+import { type Answer, startTestApi } from '../../harness/api.ts';
+import { makePerson } from '../../harness/factories.ts';
+import { inParallel } from '../../harness/requests.ts';
+import { seedServer } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
+
+describe('limits of creations', () => {
+  const api = use(() => startTestApi({ RATE_LIMIT: '100000/100000' }));
+  const seeded = make(() => seedServer(api.platform, { bots: limits.newDmsBurst + 12, channels: 2 }));
+  // What the buckets regain while the calls run: at most one in six seconds.
+  const slack = 3;
+
+  const countLimited = (answers: readonly Answer<Record<string, unknown>>[]): number => {
+    const limited = answers.filter(({ status }) => status === 429);
+    for (const { body, headers } of limited)
+      expect([body.code, Number(headers.get('retry-after')) > 0]).to.deep.equal(['rate_limited', true]);
+    return limited.length;
+  };
+  const botToken = (slot: number): string => `Bot ${seeded.bots[slot]?.token}`;
+
+  const createThread = (channel: number, slot: number) =>
+    api.call('POST', `/api/channels/${seeded.channelIds[channel]}/threads`, { as: botToken(slot), body: { name: 'a' } });
+  /** Makes `count` threads at once as one bot; returns how many were made. */
+  const createThreads = async (count: number, channel: number, slot: number): Promise<number> => {
+    const answers = await inParallel(count, () => createThread(channel, slot));
+    expect(answers.every(({ status }) => [201, 429].includes(status))).to.equal(true);
+    return count - countLimited(answers);
+  };
+
+  it('ten threads of one account in a channel, not for other accounts and channels', async () => {
+    expect(await createThreads(30, 0, 0)).to.be.within(limits.threadsPerMinute, limits.threadsPerMinute + slack);
+    expect((await createThread(0, 1)).status).to.equal(201);
+    expect((await createThread(1, 0)).status).to.equal(201);
+  });
+
+  it('sixty threads of all accounts in a server', async () => {
+    for (let slot = 1; slot < 7; slot++) await createThreads(15, 1, slot);
+    expect((await createThreads(10, 0, 6)) + (await createThreads(10, 0, 5))).to.be.below(20);
+    expect(await api.platform.db.channels.countDocuments({ kind: 'thread' })).to.be.at.most(limits.threadsPerServerPerMinute + 20);
+  });
+
+  it('200 attempts to create a server, of which a person keeps 100', async () => {
+    const { as } = await makePerson(api);
+    const create = () => api.call('POST', '/api/servers', { as, body: { name: 'Harbour' } });
+    const answers = await inParallel(limits.newServersBurst + 10, create);
+    expect(answers.filter(({ status }) => status === 201)).to.have.length(limits.serversPerPerson);
+    expect(countLimited(answers)).to.be.within(10 - slack, 10);
+    expect(await api.platform.db.servers.countDocuments({ ownerId: { $ne: seeded.ownerId } })).to.equal(limits.serversPerPerson);
+  });
+
+  it('100 new direct message channels of an account, and existing ones without limit', async () => {
+    const open = (recipient: number) =>
+      api.call('POST', '/api/users/@me/channels', { as: botToken(0), body: { recipientId: seeded.bots[recipient]?.id } });
+    const answers = await inParallel(limits.newDmsBurst + 10, (index) => open(index + 1));
+    expect(countLimited(answers)).to.be.within(10 - slack, 10);
+    const made = answers.findIndex(({ status }) => status === 201);
+    expect((await open(made + 1)).status).to.equal(200);
+  });
+});
