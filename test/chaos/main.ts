@@ -10,6 +10,7 @@ const { values } = parseArgs({
     bots: { type: 'string', default: '20' },
     people: { type: 'string', default: '50' },
     servers: { type: 'string', default: '10' },
+    messages: { type: 'string', default: '0' },
     'fault-every': { type: 'string', default: '5' },
     cluster: { type: 'boolean', default: false },
     restarts: { type: 'boolean', default: false },
@@ -22,6 +23,7 @@ try {
   const plan: Omit<ChaosPlan, 'seconds' | 'faults'> = {
     postsPerSec: Number(values.rate),
     servers: Number(values.servers),
+    messages: Number(values.messages),
     channelsPerServer: 3,
     bots: Number(values.bots),
     people: Number(values.people),

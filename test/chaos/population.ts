@@ -2,6 +2,7 @@ import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { makePerson } from '../harness/factories.ts';
 import { insertMembers, memberOf, type SeededServer, seedServer } from '../harness/seed.ts';
+import { seedMessages } from '../harness/seed-messages.ts';
 
 /** The size of the population. */
 export interface Sizes {
@@ -11,6 +12,8 @@ export interface Sizes {
   people: number;
   /** How many servers each reader is in. */
   serversEach: number;
+  /** How many messages there are in the channels before the run. */
+  messages?: number;
 }
 
 /** An account whose session is recorded in the ledger. */
@@ -36,7 +39,7 @@ export interface Population {
 
 /** Makes servers with text channels, and bots and people who are each in several servers. The owner of a server posts there and is not a reader. */
 export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promise<Population> {
-  const { servers, channelsPerServer, bots, people, serversEach } = sizes;
+  const { servers, channelsPerServer, bots, people, serversEach, messages = 0 } = sizes;
   const seededServers: SeededServer[] = [];
   for (let i = 0; i < servers; i++) {
     const botCount = Math.floor(((i + 1) * bots) / servers) - Math.floor((i * bots) / servers);
@@ -61,5 +64,7 @@ export async function makePopulation(platform: ApiPlatform, sizes: Sizes): Promi
     add(id, token, false, i % servers);
   }
   await insertMembers(platform, members);
+  const places = seededServers.flatMap(({ serverId, channelIds }) => channelIds.map((channelId) => ({ serverId, channelId })));
+  await seedMessages(platform, places, seededServers[0]?.ownerId as string, messages);
   return { readers, channels };
 }

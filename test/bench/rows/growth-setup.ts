@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stores } from '../../../apps/local/stores.ts';
-import { forEachLimit } from '../../../lib/base/for-each-limit.ts';
-import { relaxedWriteConcern } from '../../../lib/store/mongo/database.ts';
 import { connectBot } from '../../harness/bot-client.ts';
-import { plainMessage } from '../../harness/plain-message.ts';
 import { fillServer, giveTokens, seedServer } from '../../harness/seed.ts';
+import { seedMessages } from '../../harness/seed-messages.ts';
 import { isVacuuming } from '../cpu.ts';
 import { type Bench, openSetting, type Setting } from '../setting.ts';
 
@@ -38,8 +36,6 @@ const channelsPerServer = 500;
 /** The members that a search for their name finds, and that connect. */
 export const foundMembers = { name: 'alex', count: 100 };
 const otherChannels = 99;
-const messageBatch = 2_000;
-const batchesAtOnce = 4;
 const middleIdCount = 50;
 /** How long to wait for statistics, in milliseconds. */
 const statisticsMs = 180_000;
@@ -59,28 +55,6 @@ async function seedServers({ platform }: Setting, size: Size) {
   const found = await fillServer(platform, seeded.serverId, foundMembers.count, foundMembers.name);
   await fillServer(platform, seeded.serverId, size.members - foundMembers.count);
   return { seeded, channels, memberTokens: await giveTokens(platform, found) };
-}
-
-/** Inserts messages: half of them in the first of `channels`, the others in all in turn. Returns the ids of those in the first channel. */
-async function seedMessages(
-  { platform: { db, ids } }: Setting,
-  channels: readonly { channelId: string; serverId: string }[],
-  authorId: string,
-  count: number,
-): Promise<string[]> {
-  const mainIds: string[] = [];
-  const starts = Array.from({ length: Math.ceil(count / messageBatch) }, (_, at) => at * messageBatch);
-  await forEachLimit(starts, batchesAtOnce, async (start) => {
-    const batch = Array.from({ length: Math.min(messageBatch, count - start) }, (_, n) => {
-      const at = start + n;
-      const channel = channels[at % 2 === 0 ? 0 : ((at - 1) / 2) % channels.length] as { channelId: string; serverId: string };
-      const content = `message ${at} of a usual length, as people write them`;
-      return { _id: ids.next(), ...channel, authorId, content, ...plainMessage, createdAt: new Date() };
-    });
-    for (const { _id, channelId } of batch) if (channelId === channels[0]?.channelId) mainIds.push(_id);
-    await db.messages.insertMany(batch, { ordered: false, ...relaxedWriteConcern });
-  });
-  return mainIds.sort();
 }
 
 /**
@@ -103,7 +77,7 @@ async function prepare(bench: Bench, setting: Setting, size: Size): Promise<Omit
   const { seeded, channels, memberTokens } = await seedServers(setting, size);
   const membersMs = performance.now() - began;
   const bot = seeded.bots[0] as { id: string; token: string };
-  const mainIds = await seedMessages(setting, channels, bot.id, size.messages);
+  const mainIds = await seedMessages(setting.platform, channels, bot.id, size.messages);
   bench.log(
     `  seeded ${size.members} members and ${size.channels} channels in ${(membersMs / 1000).toFixed(0)} s, ` +
       `${size.messages} messages in ${((performance.now() - began - membersMs) / 1000).toFixed(0)} s`,
