@@ -1,16 +1,10 @@
 import { copyFile, mkdir, readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
-import { writeBackup } from '../../lib/domain/backup/backup.ts';
-import { deleteFiles } from '../../lib/domain/files/files.ts';
-import { deleteRemoval } from '../../lib/domain/servers/removals.ts';
-import { openBackupPlatform, openRestorePlatform } from '../../lib/store/backup-platform.ts';
-import { isBackupRunning } from '../../lib/store/mongo/backup-lease.ts';
+import { openRestorePlatform } from '../../lib/store/backup-platform.ts';
 import { openDatabase } from '../../lib/store/mongo/database.ts';
-import { fileDocs, onDisk } from '../files/fixture.ts';
 import { startS3 } from '../files/s3-server.ts';
 import { startTestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
@@ -199,35 +193,6 @@ describe('operator backup and restore', function () {
       await runDone(['restore', '--resume', file()], target);
       await expectEarly(target);
     });
-
-  it('while a backup runs no blob, no document of a file and no removal is deleted; afterwards they are', async () => {
-    const api = await startTestApi();
-    const { removals, meta } = api.platform.db;
-    const now = new Date();
-    const removal = { _id: '1', kind: 'channel' as const, serverId: '1', ownerId: null, overwrites: [], at: now, nextAt: now };
-    await removals.insertOne(removal);
-    await (await makeLoad(api)).post(4);
-    const doc = (await fileDocs(api))[0] ?? expect.fail('no file');
-    const { blobs } = await onDisk(api);
-    const platform = await openBackupPlatform(api.platform.config, createLog('test', 'silent'));
-    const output = new PassThrough();
-    const backup = writeBackup(platform, output, '0.0.0', () => undefined);
-    await waitUntil(() => isBackupRunning(api.platform.db), 'the lease of the backup');
-    await deleteFiles(api.platform, [doc]);
-    await deleteRemoval(api.platform, removal);
-    expect([(await fileDocs(api))[0]?.state, (await onDisk(api)).blobs]).to.deep.equal(['freed', blobs]);
-    expect(await removals.findOne({})).to.include({ done: true });
-    output.resume();
-    await backup;
-    await platform.close();
-    await meta.updateOne({ _id: 'backup' as 'app-key' }, { $set: { until: new Date(0) } as object }); // the lease expires
-    await deleteFiles(api.platform, [doc]);
-    await deleteRemoval(api.platform, removal);
-    expect((await fileDocs(api)).map(({ _id }) => _id)).to.not.include(doc._id);
-    expect((await onDisk(api)).blobs).to.not.include(doc.blob);
-    expect(await removals.findOne({})).to.equal(null);
-    await api.close();
-  });
 
   describe('with files on S3', () => {
     const bucket = use(() => startS3(join(folder.path, 's3')));

@@ -1,6 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { createProgress, type Report } from '../../base/progress.ts';
 import type { BackupPlatform } from '../../store/backup-platform.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { ArchiveWriter } from './archive-writer.ts';
 import { BackupError, formatFileBytes } from './contents.ts';
@@ -8,14 +9,8 @@ import { BackupError, formatFileBytes } from './contents.ts';
 /** How many documents one query reads. */
 const pageSize = 500;
 
-/**
- * Reads the names of the blobs that files have in `field`, each once, in order. `isNeeded` says whether the blob must exist: a file that is undecided or deleted,
- * or whose image waits for its conversion, may have a name without a blob.
- */
-async function* readBlobNames(
-  { db }: BackupPlatform,
-  field: 'blob' | 'original',
-): AsyncGenerator<{ name: string; isNeeded: boolean }, void> {
+/** Reads the names of the blobs that files have in `field`, each once, in order. */
+async function* readBlobNames({ db }: BackupPlatform, field: 'blob' | 'original'): AsyncGenerator<string, void> {
   for (let last = ''; ; ) {
     const found: FileDoc[] = await db.files
       .find({ [field]: { $gt: last } })
@@ -26,11 +21,15 @@ async function* readBlobNames(
       const name = file[field] ?? '';
       if (name === last) continue;
       last = name;
-      yield { name, isNeeded: field === 'blob' && file.state === 'stored' && !file.openAt };
+      yield name;
     }
     if (found.length < pageSize) return;
   }
 }
+
+/** Whether a file needs this blob. One that is undecided or deleted, or whose image waits for its conversion, may have a name without a blob. */
+const isNeeded = ({ db }: BackupPlatform, blob: string): Promise<boolean> =>
+  exists(db.files, { blob, state: 'stored', openAt: { $exists: false } });
 
 /**
  * Writes the bytes of all files. The blobs that wait for a conversion come first, because a conversion may make them the blobs that are served: so a blob that is
@@ -47,11 +46,11 @@ export async function writeFiles(
   const progress = createProgress(report);
   const line = (): string => `files: ${written.count} files, ${formatFileBytes(written.bytes)}`;
   for (const field of ['original', 'blob'] as const)
-    for await (const { name, isNeeded } of readBlobNames(platform, field)) {
+    for await (const name of readBlobNames(platform, field)) {
       checkLease();
       const blob = await platform.blobs.open(name);
       if (!blob) {
-        if (isNeeded) written.missing++;
+        if (field === 'blob' && (await isNeeded(platform, name))) written.missing++;
         continue;
       }
       try {
