@@ -21,12 +21,14 @@ describe('deploy/kubernetes', () => {
       expect(complete.flatMap(schemaErrors)).to.deep.equal([]);
     });
 
-  it('autoscalers use metrics that exist', () => {
+  it('autoscalers use metrics that exist, and the rule for prometheus-adapter in the documents serves them', () => {
     const names = read('components/prometheus/autoscalers.yaml').flatMap(
       (one) => specOf(one).metrics?.map(({ pods }) => pods.metric.name) ?? [],
     );
     expect(new Set(names)).to.deep.equal(new Set(['parlance_sockets', 'nodejs_eventloop_lag_p90_seconds']));
     expect(names.filter((name) => !listMetricNames().has(name))).to.deep.equal([]);
+    const rule = /__name__=~"([^"]+)"/.exec(readFileSync('docs/operations/kubernetes.md', 'utf8'))?.[1];
+    expect(new Set(rule?.split('|'))).to.deep.equal(new Set(names));
   });
 });
 
