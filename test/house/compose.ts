@@ -65,7 +65,7 @@ export function load(other?: string): Compose {
 }
 
 /** Whether an image has a full version. */
-export const isPinned = (image: string): boolean => /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
+export const isPinned = (image: string): boolean => /^[a-z0-9./-]+:v?\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/.test(image);
 /** Whether `value` follows `flag` in a command. */
 export const hasPair = (list: string[] | undefined, flag: string, value: string): boolean => list?.[list.indexOf(flag) + 1] === value;
 
