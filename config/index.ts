@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
+import { tracingSettings } from './tracing.ts';
 
 /** One environment variable. `defaultText` is its default; without one it is required. `read` converts its text, or throws a short reason. */
 export interface Setting<T> {
@@ -173,6 +174,7 @@ export const settings = {
     hostPorts,
   ),
   LOG_LEVEL: setting('Minimum log level.', 'info', oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent')),
+  ...tracingSettings,
   FAILPOINTS: setting('Comma-separated names of failpoints that crash the process there. For fault tests only.', '', text),
 } as const;
 
@@ -183,6 +185,8 @@ type Values = { readonly [K in keyof Settings]: Settings[K] extends Setting<infe
 export interface Config extends Values {
   readonly baseUrl: string;
   readonly gatewayUrl: string;
+  /** The URL that receives traces; '' for none. */
+  readonly tracesUrl: string;
 }
 
 /** Reads and checks `env`. Throws one Error that names every invalid or missing variable, each on its own line and without its value. */
@@ -212,6 +216,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     LOG_PARTITIONS: values.LOG_PARTITIONS || (readRedisAddress(values.REDIS_URL).isCluster ? 16 : 1),
     baseUrl: values.BASE_URL || `http://localhost:${values.PORT}`,
     gatewayUrl: values.GATEWAY_URL || `ws://localhost:${values.GATEWAY_PORT}`,
+    tracesUrl: values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || values.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/.$/, '$&/v1/traces'),
   });
 }
 

@@ -5,6 +5,7 @@ import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import { countCodePoints } from '../../lib/base/text.ts';
+import { noTracing } from '../../lib/base/tracing.ts';
 import { compileSchema } from '../../lib/contract/check.ts';
 import { runIdempotently, type StoredResponse } from '../../lib/domain/idempotency.ts';
 import type { Actor } from '../../lib/domain/members/access.ts';
@@ -20,6 +21,7 @@ import { countLoginAttempt } from './middleware/login-limits.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
 import { createRequestMiddleware } from './middleware/request.ts';
 import { setSessionCookie } from './middleware/session-cookie.ts';
+import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
 import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBody } from './request-body.ts';
@@ -148,6 +150,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
     const handle = createHandler(platform, route, bodyLimiters, identify, runCostlyRead);
     router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle);
   }
+  if (platform.tracing !== noTracing) app.use(createTraceMiddleware(platform));
   app.use(createRequestMiddleware(platform, metrics));
   app.use(serveFiles(platform));
   app.use(serveImages(platform));

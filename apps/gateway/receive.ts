@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
+import type { TraceSpan } from '../../lib/base/tracing.ts';
 import { getEventDefinition, getMembershipChange } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
@@ -32,6 +33,14 @@ function startReplay(node: GatewayNode, session: Session): void {
   void replay(node, session);
 }
 
+/** The spans of traced entries on this node, from their arrival until they are written to the sockets. */
+const spans = new WeakMap<Entry, TraceSpan>();
+
+function endSpan(entry: Entry, sockets: number): void {
+  spans.get(entry)?.setAttributes({ 'parlance.event': entry.head.name, 'parlance.sockets': sockets });
+  spans.get(entry)?.end();
+}
+
 function sendToReceivers(node: GatewayNode, entry: Entry, receivers: readonly Session[]): void {
   const { name, id } = entry.head;
   if (receivers.length === 0) return;
@@ -51,7 +60,9 @@ function deliverEntry(node: GatewayNode, lane: Lane, { place, entry, hasTimedOut
   advanceLane(node, lane, entry.head.number);
   place.tail.push(entry);
   recheckMember(node, place.sessions, entry);
-  if (!hasTimedOut) sendToReceivers(node, entry, computeRecipients(place, entry));
+  const receivers = hasTimedOut ? [] : computeRecipients(place, entry);
+  sendToReceivers(node, entry, receivers);
+  if (entry.head.trace !== undefined) endSpan(entry, receivers.length);
 }
 
 /** Delivers the items of a lane in order, up to the first entry whose access data is not loaded. */
@@ -95,7 +106,8 @@ function queueEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): 
   if (getEpoch(number) !== lane.epoch || previous > place.lastNumber || lane.queue.length >= maxQueuedEntries) return false;
   lane.receivedNumber = number;
   place.lastNumber = number;
-  const { member } = entry.head;
+  const { name, member, trace } = entry.head;
+  if (trace !== undefined) spans.set(entry, node.platform.tracing.start(`deliver ${name}`, { kind: 'consumer', parent: trace }));
   if (member !== undefined) lane.queue.push({ entry: null, apply: () => forgetMember(node, place, member) });
   const item: EntryItem = { entry, place, isLoading: false, hasTimedOut: false };
   lane.queue.push(item);

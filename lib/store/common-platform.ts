@@ -1,6 +1,8 @@
 import type { Config } from '../../config/index.ts';
 import type { IdSource } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
+import { openTracing } from '../base/open-tracing.ts';
+import { noTracing, type Tracing } from '../base/tracing.ts';
 import { type Caches, createCaches } from './caches.ts';
 import { openCheckedDatabase } from './mongo/app-key.ts';
 import type { Database } from './mongo/database.ts';
@@ -22,6 +24,7 @@ export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'r
   readonly db: Database;
   readonly ids: IdSource;
   readonly accessVersions: AccessVersions;
+  readonly tracing: Tracing;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
   readLastNumber: ReadLastNumber;
@@ -42,6 +45,16 @@ export interface OpenedPlatform extends Platform, ProcessAddresses {
   readonly redis: Awaited<ReturnType<typeof openRedis>>;
 }
 
+/** The roles whose work belongs to traces. */
+const tracedRoles = ['api', 'gateway', 'worker'];
+
+/** Opens the traces of a process of `role`, if it has any. */
+function openTracingOf(role: string, config: Config, log: Logger): Promise<Tracing> {
+  const { tracesUrl: url, OTEL_EXPORTER_OTLP_HEADERS: headers, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = config;
+  const serviceName = config.OTEL_SERVICE_NAME || `parlance-${role}`;
+  return tracedRoles.includes(role) ? openTracing({ url, headers, serviceName, sampler, ratio }, log) : Promise.resolve(noTracing);
+}
+
 /** Opens the database and Redis for a process of `role`. */
 export async function openCommonPlatform(config: Config, log: Logger, role: string, maxCached?: number): Promise<OpenedPlatform> {
   const keys = createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS);
@@ -57,6 +70,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
   });
   const now = (): number => Date.now();
   const { ids, release } = await openIds(redis, keys, db, log, now);
+  const tracing = await openTracingOf(role, config, log);
   return {
     config,
     log,
@@ -66,6 +80,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     ...createCaches(redis, maxCached),
     now,
     ids,
+    tracing,
     accessVersions: createAccessVersions(redis, keys, log),
     ...createConnections(redis, keys),
     readLastNumber: createReadLastNumber(redis, keys),
@@ -80,6 +95,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
       return beatAt === null ? null : Number(beatAt);
     },
     close: async () => {
+      await tracing.close();
       await release();
       redis.disconnect();
       await db.close();

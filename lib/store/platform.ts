@@ -104,7 +104,7 @@ function createEnqueuePlatform(
   common: OpenedPlatform,
 ): EnqueuePlatform & Pick<ApiPlatform, 'preflight' | 'markPresenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
-  const producer = openProducer(config, log, redis, keys);
+  const producer = openProducer(config, log, redis, keys, common.tracing);
   const jobPriorities = createJobPriorities(redis, keys, producer.isQueueEmpty);
   const preflight = createPreflight(redis, keys, ids, common.now);
   return {
@@ -210,7 +210,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommonPlatform(config, log, 'ops');
-  const producer = openProducer(config, log, common.redis, common.keys);
+  const producer = openProducer(config, log, common.redis, common.keys, common.tracing);
   return {
     ...common,
     queues: producer.queues,

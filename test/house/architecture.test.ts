@@ -19,6 +19,10 @@ const processFolders = ['workers', 'apps/api', 'apps/gateway', 'apps/ops', 'apps
 /** Packages that only these files may import. All other packages may be imported anywhere. */
 const owners: Record<string, string[]> = {
   pino: ['lib/base/'],
+  '@opentelemetry/api': ['lib/base/'],
+  '@opentelemetry/exporter-trace-otlp-http': ['lib/base/'],
+  '@opentelemetry/resources': ['lib/base/'],
+  '@opentelemetry/sdk-trace': ['lib/base/'],
   mongoose: ['lib/store/mongo/'],
   mongodb: ['lib/store/mongo/'],
   ioredis: ['lib/store/redis/'],

@@ -7,6 +7,7 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import { countCreation, perMinute } from '../creation-rates.ts';
+import { createEntry } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
 import { toChannel } from '../servers/server-view.ts';
 import { type ChannelContext, requireMessageChannel } from './channel-context.ts';
@@ -55,7 +56,7 @@ export async function createThread(
     messageCount: 0,
     lastActivityAt: now,
     archiveAt: computeArchiveAt(now, autoArchiveMinutes),
-    outbox: [{ id: platform.ids.next(), name: 'CHANNEL_CREATE' }],
+    outbox: [createEntry(platform, { name: 'CHANNEL_CREATE' })],
     outboxAt: now,
   };
   if (!(await insertNew(channels, thread))) return toChannel((await findOwn()) ?? refuse('thread_exists'));

@@ -5,11 +5,14 @@ import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import type { Broadcast, EpochsByPartition } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
+import { appendTraced, type EventTraces } from './event-traces.ts';
 import { appendInOrder, keepAllMarks, type PlacedEvent } from './placed-events.ts';
 
 /** A batch of pending events, in order. `acknowledge` removes them from their outbox by `platform.acknowledge`. */
 export interface PendingBatch {
   events: readonly PlacedEvent[];
+  /** The traces of the events; without it, none is traced. */
+  traces?: EventTraces;
   /** An event that is published without being stored in a log. */
   broadcast?: Broadcast;
   /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
@@ -36,6 +39,8 @@ export interface OutboxSource {
 /** The maximum age of a batch, in milliseconds. If the process was paused for longer, another worker may have taken over. */
 export const batchLifeMs = 5_000;
 
+const noTraces: EventTraces = new Map();
+
 /** A batch that was appended, and its pending acknowledgement. */
 export interface AppendedBatch {
   appended: readonly Appended[];
@@ -52,12 +57,12 @@ export async function relayBatch(
   startMs: number,
   during?: EpochsByPartition,
 ): Promise<AppendedBatch | null> {
-  const { events, broadcast } = pending;
+  const { events, broadcast, traces = noTraces } = pending;
   if (performance.now() - startMs > batchLifeMs) {
     platform.log.warn({ events: events.length }, 'reading a batch of events took too long; it will be read again');
     return null;
   }
-  const appended = await appendInOrder(platform, events, during);
+  const appended = await appendTraced(platform, events, traces, startMs, (some) => appendInOrder(platform, some, during));
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.

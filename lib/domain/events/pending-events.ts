@@ -28,14 +28,21 @@ export function requireOutboxRoom(pending: readonly OutboxEntry[] | number = [],
   if (count >= max || bytes >= nearlyFullBytes) refuse('unavailable', undefined, { retryAfter: 5 });
 }
 
+/** A pending event, with a new id unless it is given, and with the trace of the request or job that causes it. */
+export const createEntry = <E extends OutboxEvent>({ ids, tracing }: Platform, event: E, id: string = ids.next()): OutboxEntry<E> => ({
+  id,
+  ...event,
+  ...tracing.current(),
+});
+
 /** The update that adds an event to the outbox of a document: `{ $push, $min }`. */
 export const addEvent = <E extends OutboxEvent>(platform: Platform, event: E): ReturnType<typeof pushEntries<E>> =>
-  pushEntries([{ id: platform.ids.next(), ...event }], new Date(platform.now()));
+  pushEntries([createEntry(platform, event)], new Date(platform.now()));
 
 /** `addEvent` for the `$set` of an update pipeline. An event may replace a pending one, as in `setEntry`. */
 export const addEventInPipeline = (platform: Platform, event: PipelineEvent): ReturnType<typeof setEntry> =>
-  setEntry({ id: platform.ids.next(), ...event }, new Date(platform.now()));
+  setEntry({ id: platform.ids.next(), ...event, ...platform.tracing.current() }, new Date(platform.now()));
 
 /** `addEventInPipeline` for an update of many documents: each gets an event with its own id. */
 export const addEventToEach = (platform: Platform, event: PipelineEvent): ReturnType<typeof setEntry> =>
-  setEntry({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, ...event }, new Date(platform.now()));
+  setEntry({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, ...event, ...platform.tracing.current() }, new Date(platform.now()));

@@ -135,7 +135,13 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
         interaction._id,
         createFailure('the 3 seconds were over before the request could be sent'),
       ));
-    const reply = await postToEndpoint(platform, { ...request, timeoutMs });
+    // The endpoint gets no traceparent: it belongs to somebody else.
+    const reply = await platform.tracing.run('post to endpoint', { kind: 'client' }, async (span) => {
+      const answer = await postToEndpoint(platform, { ...request, timeoutMs });
+      if (answer.status !== null) span.setAttributes({ 'http.response.status_code': answer.status });
+      if (!answer.ok) span.end(answer.step);
+      return answer;
+    });
     platform.metrics.endpoints.record(interaction.applicationId, reply.ms, reply.ok);
     failpoint(platform.config, 'after-endpoint-reply');
     await applying.add(

@@ -9,7 +9,7 @@ import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platfor
 import { isInteractionToken } from '../../store/seal.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
 import { type ChannelContext, dmPermissions } from '../channels/channel-context.ts';
-import { requireOutboxRoom } from '../events/pending-events.ts';
+import { createEntry, requireOutboxRoom } from '../events/pending-events.ts';
 import { computeChannelPermissions, loadCurrentServerAccess, locateChannel, requirePermissions } from '../members/access.ts';
 import { checkDraft, composeMessage, findMessageByCreateId, storeMessage, toMessageDoc } from '../messages/message-draft.ts';
 import { toMessage } from '../messages/message-view.ts';
@@ -81,7 +81,7 @@ async function createEphemeralAnswer(platform: EnqueuePlatform, draft: MessageDr
   const message = toMessageDoc(draft, await platform.nextMessageId());
   const view = { ...(await toMessage(platform, message, null)), ephemeral: true };
   const data = message.serverId === null ? view : { ...view, serverId: message.serverId };
-  return { view, entry: { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, data } };
+  return { view, entry: createEntry(platform, { name: 'MESSAGE_CREATE' as const, data }) };
 }
 
 /** Stores the message of a decided answer, unless it is stored already, and removes it from the interaction. Can be repeated. */

@@ -4,6 +4,7 @@ import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../st
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace } from '../../store/redis/log/keys.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
+import { collectTraces } from '../events/event-traces.ts';
 import { type OutboxSource, type PendingBatch, relayBatch } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { canView, loadCurrentServerAccess } from '../members/access.ts';
@@ -57,6 +58,7 @@ async function createPendingBatch(platform: WorkerPlatform, interaction: Interac
   for (const entry of entries) events.push(...(await renderEntry(platform, interaction, entry)));
   return {
     events,
+    traces: collectTraces([interaction]),
     acknowledge: (appended) =>
       platform.acknowledge(appended, null, async () => {
         await platform.db.interactions.updateOne({ _id }, [

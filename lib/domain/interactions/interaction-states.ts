@@ -5,7 +5,7 @@ import { exists } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { createRoomFilter } from '../events/pending-events.ts';
+import { createEntry, createRoomFilter } from '../events/pending-events.ts';
 
 /** Interactions created before this are late. It is compared with the bare field, because only then do the sweeps find these few by index. */
 const lateCreatedAt = { $subtract: ['$$NOW', limits.answerWindowMs] };
@@ -57,7 +57,7 @@ export const createUpdateEntry = (
   platform: Platform,
   { _id: id, channelId }: InteractionDoc,
   state: InteractionState,
-): OutboxEntry<InteractionEvent> => ({ id: platform.ids.next(), name: 'INTERACTION_UPDATE', data: { id, channelId, state } });
+): OutboxEntry<InteractionEvent> => createEntry(platform, { name: 'INTERACTION_UPDATE', data: { id, channelId, state } });
 
 /** Reads the current interaction; 404 if it no longer exists. */
 export async function requireInteraction(platform: Platform, id: string): Promise<InteractionDoc> {

@@ -9,6 +9,7 @@ import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
 import { requireUsableCommand } from '../applications/command-picker.ts';
 import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
+import { createEntry } from '../events/pending-events.ts';
 import { type Actor, canView, loadOwnMember } from '../members/access.ts';
 import { storeAnswer } from './interaction-answers.ts';
 import { expireIfLate } from './interaction-states.ts';
@@ -127,7 +128,7 @@ export async function useCommand(
     ephemeral: false,
     messageId: null,
     endpoint,
-    ...(endpoint ? {} : { outbox: [{ id: platform.ids.next(), name: 'INTERACTION_CREATE' as const }] }),
+    ...(endpoint ? {} : { outbox: [createEntry(platform, { name: 'INTERACTION_CREATE' as const })] }),
   });
   failpoint(platform.config, 'after-invoke-write');
   platform.wake(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });

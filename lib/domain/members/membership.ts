@@ -8,7 +8,7 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
 import { isAnnounced } from '../events/outbox-source.ts';
-import { addEvent, addEventToEach, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { addEvent, addEventToEach, createEntry, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { recountDueDocuments } from '../servers/recounts.ts';
 import { writeMemberNames } from './member-names.ts';
 import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUncertain } from './memberships.ts';
@@ -23,8 +23,8 @@ export const newMember = async (platform: Platform, serverId: string, userId: st
   joinedAt: new Date(platform.now()),
   renameId: platform.ids.next(),
   outbox: [
-    { id: platform.ids.next(), name: 'SERVER_CREATE', data: { from: await platform.readLastNumber(serverPlace(serverId)) } },
-    { id: platform.ids.next(), name: 'MEMBER_ADD' },
+    createEntry(platform, { name: 'SERVER_CREATE', data: { from: await platform.readLastNumber(serverPlace(serverId)) } }),
+    createEntry(platform, { name: 'MEMBER_ADD' }),
   ],
   outboxAt: new Date(platform.now()),
 });

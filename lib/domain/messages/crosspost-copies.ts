@@ -6,6 +6,7 @@ import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { type MessageDoc, type MessageDraft, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
+import { createEntry } from '../events/pending-events.ts';
 import { relayKeys } from '../events/relay.ts';
 import { copyFiles, decideCopies } from '../files/file-copies.ts';
 import { loadCurrentServerAccess } from '../members/access.ts';
@@ -73,7 +74,7 @@ function createCopy(platform: WorkerPlatform, { source, author: face }: Crosspos
     replyTo: null,
     interaction: null,
     editedAt: null,
-    outbox: [{ id: platform.ids.next(), name: 'MESSAGE_CREATE' }],
+    outbox: [createEntry(platform, { name: 'MESSAGE_CREATE' })],
     outboxAt: new Date(platform.now()),
   };
 }

@@ -12,6 +12,7 @@ import { loadAccounts } from '../accounts/public-profiles.ts';
 import type { ChannelContext } from '../channels/channel-context.ts';
 import { recordDmPost } from '../channels/dm-activity.ts';
 import { recordThreadPost } from '../channels/thread-activity.ts';
+import { createEntry } from '../events/pending-events.ts';
 import { createPreviewMark } from '../previews/preview-links.ts';
 import { enqueuePreviews } from '../previews/preview-queue.ts';
 
@@ -203,23 +204,25 @@ export async function storeMessage(
   draft: MessageDraft,
   { nonce, prepare }: StoreOptions = {},
 ): Promise<MessageDoc> {
-  const entry = { id: platform.ids.next(), name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) };
+  const entry = createEntry(platform, { name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) });
   const { channelId, createId } = draft;
   if (draft.thread) await recordThreadPost(platform, draft);
-  const { result: message, released } = await platform.messageOrder.write([channelId], async ([id], within) => {
-    const newMessage = toMessageDoc(draft, id as string);
-    await prepare?.(newMessage._id);
-    try {
-      const stored = { ...newMessage, outbox: [entry], outboxAt: new Date(platform.now()) };
-      await platform.db.messages.insertOne(stored, within());
-      return { result: newMessage, isStored: true, messages: [stored] };
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      const existing = createId === undefined ? null : await findMessageByCreateId(platform, channelId, createId);
-      if (existing?.authorId !== draft.authorId) throw error;
-      return { result: existing, isStored: false };
-    }
-  });
+  const { result: message, released } = await platform.tracing.run('insert message', {}, () =>
+    platform.messageOrder.write([channelId], async ([id], within) => {
+      const newMessage = toMessageDoc(draft, id as string);
+      await prepare?.(newMessage._id);
+      try {
+        const stored = { ...newMessage, outbox: [entry], outboxAt: new Date(platform.now()) };
+        await platform.db.messages.insertOne(stored, within());
+        return { result: newMessage, isStored: true, messages: [stored] };
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const existing = createId === undefined ? null : await findMessageByCreateId(platform, channelId, createId);
+        if (existing?.authorId !== draft.authorId) throw error;
+        return { result: existing, isStored: false };
+      }
+    }),
+  );
   void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
   if (message.previewsAt) await enqueuePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await recordDmPost(platform, message);

@@ -7,6 +7,7 @@ import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecount } from '../channels/thread-activity.ts';
+import { collectTraces } from '../events/event-traces.ts';
 import {
   hasLifecycleEvent,
   isAnnounced,
@@ -173,6 +174,7 @@ async function* read(
       await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
       yield {
         events: await createEvents(platform, messages, await findPlacesOfChannel(platform, first)),
+        traces: collectTraces(messages),
         entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
         acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),
       };

@@ -12,7 +12,7 @@ import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { markOwnPost } from '../channels/reads.ts';
 import { requireNoCooldown, startCooldown } from '../channels/slowmode.ts';
 import { decrementMessageCount } from '../channels/thread-activity.ts';
-import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { addEvent, createEntry, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { postWithFiles, type ReceivedFile } from '../files/attachments.ts';
 import { markFilesUndecided } from '../files/files.ts';
 import { type Actor, requirePermissions } from '../members/access.ts';
@@ -200,8 +200,8 @@ const tombstoneUpdate = {
 
 /** Turns a message into a tombstone, which keeps only its ids and pending events, and removes its pin. False if it was deleted before. */
 export async function replaceWithTombstone(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
-  const deleteEvent = { id: platform.ids.next(), name: 'MESSAGE_DELETE' as const };
-  const entries = message.pinnedAt ? [deleteEvent, { id: platform.ids.next(), name: 'PINS_UPDATE' as const }] : [deleteEvent];
+  const names = message.pinnedAt ? (['MESSAGE_DELETE', 'PINS_UPDATE'] as const) : (['MESSAGE_DELETE'] as const);
+  const entries = names.map((name) => createEntry(platform, { name }));
   const pendingEvents = pushEntries(entries, new Date(platform.now()));
   await markFilesUndecided(platform, message.attachments);
   const { modifiedCount } = await platform.db.messages.updateOne(

@@ -7,7 +7,7 @@ import type { MessageDoc, ReactionCounter } from '../../store/mongo/models/messa
 import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
 import { type ReactionDoc, toReactionId } from '../../store/mongo/models/reaction.ts';
 import type { Platform } from '../../store/platform.ts';
-import { outboxHasRoom } from '../events/pending-events.ts';
+import { createEntry, outboxHasRoom } from '../events/pending-events.ts';
 import { completeChanges, inEffect, reactionChangeMs } from './reaction-changes.ts';
 
 /** A reaction that a request names: the caller's, with one emoji, on one message. */
@@ -138,7 +138,7 @@ export async function writeReaction(platform: Platform, reaction: Reaction, stat
   failpoint(platform.config, 'after-reaction-begin');
   const { condition, update } = changeCounters(reaction, state, name);
   const emoji = state.counters[state.counterIndex]?.emoji ?? reaction.emoji;
-  const event = pushEntries<MessageEvent>([{ id: eventId, name, data: { userId, emoji } }], new Date(platform.now()));
+  const event = pushEntries<MessageEvent>([createEntry(platform, { name, data: { userId, emoji } }, eventId)], new Date(platform.now()));
   const isInTime = { $expr: { $lt: ['$$NOW', new Date(state.now.getTime() + reactionChangeMs(platform).max)] } };
   const { modifiedCount } = await platform.db.messages.updateOne(
     { ...toMessageFilter(reaction), ...outboxHasRoom, ...condition, ...isInTime },

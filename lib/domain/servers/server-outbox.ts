@@ -5,6 +5,7 @@ import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '.
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
+import { collectTraces } from '../events/event-traces.ts';
 import { hasLifecycleEvent, type OutboxSource, type PendingBatch, removeRelayedEntries, toIdKeys } from '../events/outbox-source.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
 import { loadServerAccess } from '../members/access.ts';
@@ -110,6 +111,7 @@ async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator
     const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
     yield {
       events: [...sortEvents(ownEvents, memberEvents), ...viewChanges.events, ...renderChannelEvents(otherChannels)],
+      traces: collectTraces([server, ...members, ...channels]),
       acknowledge: (appended) =>
         platform.acknowledge(appended, null, () => acknowledge(platform, server, ownEvents.completedIds, members, channels)),
     };

@@ -1,9 +1,11 @@
+import { AsyncResource } from 'node:async_hooks';
 import { randomInt } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Running } from '../../base/process.ts';
+import type { Tracing } from '../../base/tracing.ts';
 import { type JobData, type JobName, jobLock, jobs, type QueueName, queues } from '../../contract/jobs.ts';
 import type { Keys } from '../redis/log/keys.ts';
 import { createRedis, failFast } from '../redis/redis.ts';
@@ -28,7 +30,7 @@ export interface Consumers extends Running {
 const minPartConcurrency = 2;
 
 /** Runs the jobs of every queue with `handlers` until closed. A job of an unknown kind is left to newer workers; one with invalid data fails at once. */
-export function openConsumers<P>(
+export function openConsumers<P extends { tracing: Tracing }>(
   config: Config,
   log: Logger,
   keys: Keys,
@@ -52,6 +54,16 @@ export function openConsumers<P>(
     detached.add(detachedRun);
   };
   const run = <N extends JobName>(name: N, data: JobData<N>): Promise<JobResult> => handlers[name](platform, data);
+  /** Runs a job, in a span if it was enqueued in one. */
+  const runTraced = (job: Job): Promise<JobResult> => {
+    const parent = job.opts.telemetry?.metadata;
+    if (parent === undefined) return run(job.name as JobName, job.data);
+    const attributes = { 'parlance.queue': getQueueName(job.queueName), 'parlance.attempt': job.attemptsMade + 1 };
+    return platform.tracing.run(`job ${job.name}`, { kind: 'consumer', parent, attributes }, async () => {
+      const result = await run(job.name as JobName, job.data);
+      return typeof result === 'function' ? AsyncResource.bind(result) : result; // what it does later is also below this span
+    });
+  };
   const handle = async (job: Job, token?: string): Promise<void> => {
     const validate = validators.get(job.name);
     if (!validate) return leaveForOthers(job, token);
@@ -59,7 +71,7 @@ export function openConsumers<P>(
     const startMs = performance.now();
     runningCount++;
     try {
-      const result = await run(job.name as JobName, job.data);
+      const result = await runTraced(job);
       if (typeof result === 'number') {
         await job.moveToDelayed(Date.now() + result, token);
         throw new DelayedError();

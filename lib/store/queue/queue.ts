@@ -1,6 +1,7 @@
 import { type JobType, Queue } from 'bullmq';
 import type { Config } from '../../../config/index.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Tracing } from '../../base/tracing.ts';
 import { type JobData, type JobDefinition, type JobName, jobs, type QueueName, queues } from '../../contract/jobs.ts';
 import type { Keys } from '../redis/log/keys.ts';
 import type { RedisClient } from '../redis/redis.ts';
@@ -63,7 +64,7 @@ export interface Producer {
 }
 
 /** Opens the producing side of every queue. `redis` must have the options `failFast`; it stays open when the producer is closed. */
-export function openProducer(config: Config, log: Logger, redis: RedisClient, keys: Keys): Producer {
+export function openProducer(config: Config, log: Logger, redis: RedisClient, keys: Keys, tracing: Tracing): Producer {
   const open = (part: string, prefix: string): Queue => {
     const queue = new Queue(part, { connection: redis, prefix, skipVersionCheck: true });
     queue.on('error', (error) => log.debug({ queue: part, err: error.message }, 'queue connection error'));
@@ -83,6 +84,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient, ke
     async enqueue(name, data, priority) {
       const entry = getJobDefinition(name);
       const key = entry.key(data);
+      const { trace } = tracing.current();
       await partFor(entry.queue, key)?.add(name, data, {
         attempts: entry.attempts,
         removeOnComplete: true,
@@ -91,6 +93,7 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient, ke
         ...(priority === undefined ? {} : { priority }),
         ...(entry.delayMs ? { delay: entry.delayMs } : {}),
         ...(entry.backoffMs ? { backoff: { type: 'grow' } } : {}),
+        ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
         ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
       });
     },

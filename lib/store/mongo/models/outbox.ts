@@ -56,8 +56,11 @@ export type InteractionEvent =
 /** An event of any document with an outbox. */
 export type OutboxEvent = MessageEvent | ChannelEvent | ServerEvent | MemberEvent | AccountEvent | InteractionEvent;
 
-/** A pending event in the outbox of a document. It is appended to the log once for each `id`. */
-export type OutboxEntry<E extends OutboxEvent = OutboxEvent> = E & { id: string };
+/**
+ * A pending event in the outbox of a document. It is appended to the log once for each `id`. `trace` is the traceparent of the write, if that is traced
+ * (docs/operations.md#traces).
+ */
+export type OutboxEntry<E extends OutboxEvent = OutboxEvent> = E & { id: string; trace?: string };
 
 /** The fields of a document with pending events `E`; both are absent when there are none. */
 export interface Outbox<E extends OutboxEvent = OutboxEvent> {
@@ -88,7 +91,10 @@ export type PipelineEvent =
  * wrapped in `$literal`. An event that shows the state at the time it is sent (`coalesce`) replaces a pending event of the same thing, unless that one has old
  * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile.
  */
-export const setEntry = (entry: PipelineEvent & { id: string | object }, now: Date): { outbox: object; outboxAt: object } => {
+export const setEntry = (
+  entry: PipelineEvent & { id: string | object; trace?: string },
+  now: Date,
+): { outbox: object; outboxAt: object } => {
   const pending = { $ifNull: ['$outbox', []] };
   const sameEventConditions = [
     { $eq: ['$$entry.name', entry.name] },

@@ -14,6 +14,8 @@ export interface NewEntry extends Visibility {
   name: EventName;
   /** The payload as JSON. It holds no secrets: the gateway adds an interaction's token. */
   payload: string;
+  /** The traceparent of the append, if the event is traced. */
+  trace?: string;
 }
 
 /** How long the mark of an event is kept, in milliseconds: while it is not acknowledged, and after that, for as long as a process may be paused. */

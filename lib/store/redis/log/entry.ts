@@ -40,6 +40,8 @@ export interface EntryHead extends Visibility {
   /** The entry's number in the partition, and the number of the previous entry in the same place; 0 when that is unknown. */
   number: number;
   previous: number;
+  /** The traceparent of the append, if the event is traced. It may be ignored. */
+  trace?: string;
   /** The format of the entry, from 2 on. Without it, the format is 1. */
   format?: number;
 }
