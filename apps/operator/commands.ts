@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
+import type { ChangeCommand } from '../../lib/domain/operators/changes.ts';
 import { parseNumber } from './arguments.ts';
 import { addBackupCommands, type BackupCommand } from './backup-commands.ts';
 import { exitCodes } from './result.ts';
@@ -11,14 +12,10 @@ export type OperatorCommand =
   | { command: 'verify-bot'; applicationId: string; undo?: boolean }
   | { command: 'tag'; userId: string; tag: 'official' | 'none' }
   | { command: 'early-access'; userId: string; undo?: boolean }
-  | { command: 'suspend'; userId: string; reason?: string }
-  | { command: 'unsuspend' | 'reset-password' | 'end-sessions'; userId: string }
-  | { command: 'create-server'; name: string; owner: string }
-  | { command: 'transfer-server'; serverId: string; userId: string }
-  | { command: 'delete-server'; serverId: string }
   | { command: 'rotate-key' }
   | { command: 'migrate' }
   | BackupCommand
+  | ChangeCommand
   | ListCommand;
 
 /** A command that uses the whole platform. */
@@ -30,9 +27,6 @@ export type ListCommand =
   | { command: 'account'; userId: string }
   | { command: 'storage'; limit?: number }
   | { command: 'audit'; before?: string; limit?: number };
-
-/** The longest command line argument that is text, such as a query. */
-const textChars = 100;
 
 /** A parsed command line. `usage` means that it is not valid. */
 export type ParsedLine =
@@ -78,8 +72,8 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
     program
       .command(command)
       .description(about)
-      .argument('[query]', 'the beginning of the name, or an id', parseText(textChars))
-      .option('--after <cursor>', 'continue after the end of a page', parseText(textChars))
+      .argument('[query]', 'the beginning of the name, or an id', parseText(limits.operatorTextChars))
+      .option('--after <cursor>', 'continue after the end of a page', parseText(limits.operatorTextChars))
       .option('--limit <n>', help, parseLimit)
       .action((query: string | undefined, page: Page) => take({ command, ...(query === undefined ? {} : { query }), ...page }));
   program
@@ -94,7 +88,7 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
   program
     .command('audit')
     .description('list the commands that operators ran, newest first')
-    .option('--before <id>', 'continue before an entry', parseText(textChars))
+    .option('--before <id>', 'continue before an entry', parseText(limits.operatorTextChars))
     .option('--limit <n>', help, parseLimit)
     .action((page: { before?: string; limit?: number }) => take({ command: 'audit', ...page }));
 }
@@ -137,7 +131,11 @@ function createProgram(take: (command: OperatorCommand) => void): Command {
       'Manages accounts and servers, grants server types, tags and badges, re-encrypts secrets, and migrates and backs up the database. Changes take effect at once.',
     )
     .option('--json', 'print one JSON object: { "ok": true, … } or { "ok": false, "error": { "code", "message" } }')
-    .option('--as <name>', 'the name of the operator in the audit log; default: the user of the operating system', parseText(textChars))
+    .option(
+      '--as <name>',
+      'the name of the operator in the audit log; default: the user of the operating system',
+      parseText(limits.operatorTextChars),
+    )
     .configureHelp({ helpWidth: 160 }) // one line each
     .addHelpText('after', exitCodeHelp)
     .showHelpAfterError('Run `operator help` to list the commands.');

@@ -1,8 +1,8 @@
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { runAudited } from '../../lib/domain/operators/audit.ts';
+import { type ChangeCommand, changeAsOperator } from '../../lib/domain/operators/changes.ts';
 import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import type { Platform, WakePlatform } from '../../lib/store/platform.ts';
-import { type ChangeCommand, executeChange } from './changes.ts';
 import type { ListCommand, PlatformCommand } from './commands.ts';
 import { executeList } from './lists.ts';
 import { exitCodes, type Result } from './result.ts';
@@ -65,10 +65,19 @@ async function executeGrant(platform: Platform, command: GrantCommand): Promise<
   };
 }
 
+async function executeChange(platform: WakePlatform, command: ChangeCommand, operator: string): Promise<Result> {
+  const { id, name, isChanged, sentence, link, more } = await changeAsOperator(platform, command, operator);
+  return {
+    exitCode: exitCodes.done,
+    json: { ok: true, command: command.command, changed: isChanged, id, name, ...(link === undefined ? {} : { link }), ...more },
+    text: `${quoted(name)} (${id}): ${sentence}${link === undefined ? '' : `\n${link}`}`,
+  };
+}
+
 const listCommands: readonly string[] = ['accounts', 'servers', 'account', 'storage', 'audit'] satisfies ListCommand['command'][];
 const isList = (command: PlatformCommand): command is ListCommand => listCommands.includes(command.command);
 const grantCommands: readonly string[] = ['server-types', 'verify-bot', 'tag', 'early-access'] satisfies GrantCommand['command'][];
-const isGrant = (command: ChangeCommand | GrantCommand): command is GrantCommand => grantCommands.includes(command.command);
+const isGrant = (command: PlatformCommand): command is GrantCommand => grantCommands.includes(command.command);
 
 /** How a command runs: who runs it, for the audit log, and what gets the progress of a long one line by line. */
 export interface Run {
@@ -86,11 +95,9 @@ export async function executeCommand(
   { operator, report = () => undefined }: Run,
 ): Promise<Result> {
   if (isList(command)) return executeList(platform, command);
+  if (command.command !== 'rotate-key' && !isGrant(command)) return executeChange(platform, command, operator);
   const { command: name, ...given } = command;
-  const run = (): Promise<Result> => {
-    if (command.command === 'rotate-key') return rotate(platform, report);
-    return isGrant(command) ? executeGrant(platform, command) : executeChange(platform, command);
-  };
+  const run = (): Promise<Result> => (command.command === 'rotate-key' ? rotate(platform, report) : executeGrant(platform, command));
   return runAudited(platform, { operator, command: name, given }, run, ({ json }) => ({
     isChanged: json.changed === true,
     ...(typeof json.id === 'string' ? { targetId: json.id } : {}),

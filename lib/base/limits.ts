@@ -46,6 +46,7 @@ export const limits = {
   loginCodeLifeMs: 15 * 60_000,
   passwordResetLifeMs: 60 * 60_000,
   suspensionReasonChars: 512,
+  operatorTextChars: 100,
   operatorPageDefault: 50,
   operatorPageMax: 100,
   operatorAuditRetentionMs: 365 * 24 * 60 * 60_000,

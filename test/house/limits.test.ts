@@ -67,6 +67,7 @@ const others: Limits = {
   loginCodeLifeMs: 900_000,
   passwordResetLifeMs: 3_600_000,
   suspensionReasonChars: 512,
+  operatorTextChars: 100,
   operatorPageDefault: 50,
   operatorPageMax: 100,
   operatorAuditRetentionMs: 31_536_000_000,

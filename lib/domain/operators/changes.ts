@@ -1,0 +1,82 @@
+import type { WakePlatform } from '../../store/platform.ts';
+import { createPasswordReset } from '../accounts/password-resets.ts';
+import { endAllSessions } from '../accounts/sessions.ts';
+import { requirePersonAccount, restoreAccount, suspendAccount } from '../accounts/suspensions.ts';
+import { runAudited } from './audit.ts';
+import { createServerAsOperator, deleteServerAsOperator, transferServer } from './servers.ts';
+
+/** A command of an operator that changes an account or a server, other than a grant. Ids are not checked yet. */
+export type ChangeCommand =
+  | { command: 'suspend'; userId: string; reason?: string }
+  | { command: 'unsuspend' | 'reset-password' | 'end-sessions'; userId: string }
+  | { command: 'create-server'; name: string; owner: string }
+  | { command: 'transfer-server'; serverId: string; userId: string }
+  | { command: 'delete-server'; serverId: string };
+
+/** What a command has done: to what, whether it changed anything, and a sentence for people that follows the name. */
+export interface ChangeOutcome {
+  id: string;
+  name: string;
+  isChanged: boolean;
+  sentence: string;
+  /** A one-use link, if the command makes one. It is a secret. */
+  link?: string;
+  /** Further fields of the command's JSON. */
+  more?: Readonly<Record<string, unknown>>;
+}
+
+async function change(platform: WakePlatform, command: ChangeCommand): Promise<ChangeOutcome> {
+  switch (command.command) {
+    case 'suspend': {
+      const { account, isChanged } = await suspendAccount(platform, command.userId, command.reason);
+      const sentence = isChanged ? 'suspended. All sessions have ended.' : 'already suspended, unchanged. All sessions have ended.';
+      return { id: account._id, name: account.username, isChanged, sentence };
+    }
+    case 'unsuspend': {
+      const { account, isChanged } = await restoreAccount(platform, command.userId);
+      return {
+        id: account._id,
+        name: account.username,
+        isChanged,
+        sentence: isChanged ? 'no longer suspended.' : 'not suspended, unchanged.',
+      };
+    }
+    case 'reset-password': {
+      const { _id: id, username: name } = await requirePersonAccount(platform, command.userId);
+      const { code, expiresAt: date } = await createPasswordReset(platform, id);
+      const link = `${platform.config.baseUrl}/reset-password#code=${code}`;
+      const expiresAt = date.toISOString();
+      const sentence = `this link sets a new password once, until ${expiresAt}. Give it only to this person.`;
+      return { id, name, isChanged: true, sentence, link, more: { expiresAt } };
+    }
+    case 'end-sessions': {
+      const { _id: id, username: name } = await requirePersonAccount(platform, command.userId);
+      await endAllSessions(platform, id);
+      return { id, name, isChanged: true, sentence: 'all sessions have ended.' };
+    }
+    case 'create-server': {
+      const created = await createServerAsOperator(platform, command.name, command.owner);
+      return { ...created, sentence: created.isChanged ? 'created.' : 'the owner already has a server of this name, unchanged.' };
+    }
+    case 'transfer-server': {
+      const moved = await transferServer(platform, command.serverId, command.userId);
+      return { ...moved, sentence: moved.isChanged ? `owned by ${command.userId} now.` : `already owned by ${command.userId}, unchanged.` };
+    }
+    case 'delete-server':
+      return { ...(await deleteServerAsOperator(platform, command.serverId)), sentence: 'deleted.' };
+  }
+}
+
+/**
+ * Changes an account or a server for `operator`, with an entry in the operators' audit log: the command line and the pages of ops both call this. Rejects with a
+ * `Refusal` if a rule forbids the change.
+ */
+export function changeAsOperator(platform: WakePlatform, command: ChangeCommand, operator: string): Promise<ChangeOutcome> {
+  const { command: name, ...given } = command;
+  return runAudited(
+    platform,
+    { operator, command: name, given },
+    () => change(platform, command),
+    ({ id, isChanged }) => ({ isChanged, targetId: id }),
+  );
+}
