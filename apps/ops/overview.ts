@@ -1,4 +1,6 @@
 import { queues } from '../../lib/contract/jobs.ts';
+import { type Html, html } from './html.ts';
+import { renderPage } from './layout.ts';
 
 /** The tables of the page, in order: id, heading, description, and the text that is shown while the table is empty. The script finds them by id. */
 const groups = [
@@ -9,7 +11,7 @@ const groups = [
     'No data yet.',
   ],
   ['sockets', 'Sockets', 'Open gateway sockets by node.', 'No data yet.'],
-  ['queues', 'Queues', 'Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.', 'No data yet.'],
+  ['queues', 'Queues', html`Waiting jobs and the age of the oldest. See <a href="#about-queues">what each queue does</a>.`, 'No data yet.'],
   ['outbox', 'Outbox', 'Stored events that have not been delivered yet. They are never lost, but may be late.', 'No data yet.'],
   [
     'slowest',
@@ -24,66 +26,42 @@ const groups = [
 const columns = ['Measure', 'Now', 'Last hour', 'State', 'Normal values and what to do'];
 
 // The roles are explicit, because on small screens the cells are not laid out as a table, and browsers then drop the implicit roles.
-const table = ([id, heading, description, none]: (typeof groups)[number]): string => `
+const table = ([id, heading, description, none]: (typeof groups)[number]): Html => html`
 <section id="${id}" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${heading} <span id="${id}-state"></span></h2>
 <p>${description}</p>
 <p id="${id}-none" class="none">${none}</p>
 <table role="table" hidden>
 <caption>${heading}</caption>
-<thead role="rowgroup"><tr role="row">${columns.map((column) => `<th scope="col" role="columnheader">${column}</th>`).join('')}</tr></thead>
+<thead role="rowgroup"><tr role="row">${columns.map((column) => html`<th scope="col" role="columnheader">${column}</th>`)}</tr></thead>
 <tbody role="rowgroup"></tbody>
 </table>
 </section>`;
 
 const queueTexts = Object.entries(queues).map(
-  ([name, { description, normal, whenGrowing }]) => `
+  ([name, { description, normal, whenGrowing }]) => html`
 <div id="queue-${name}">
 <dt>${name}</dt>
 <dd><p>${description}</p><p><b>Normal:</b> ${normal}</p><p><b>When it grows:</b> ${whenGrowing}</p></dd>
 </div>`,
 );
 
-/** The overview as HTML without values: its script reads them from `/overview.json`. It loads nothing from other hosts, and has no inline script or style. */
-export const overview = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Parlance operations</title>
-<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/page/style.css">
-<script type="module" src="/page/main.js"></script>
-</head>
-<body>
-<header>
-<h1>Parlance operations</h1>
-<nav aria-label="Pages">
-<ul>
-<li><a href="/" aria-current="page">Overview</a></li>
-<li><a href="/queues">Queues</a></li>
-<li><a href="/readyz">Readiness</a></li>
-<li><a href="/metrics">Metrics</a></li>
-<li><a href="/healthz">Health</a></li>
-</ul>
-</nav>
-</header>
-<main>
-<div class="top">
+/** The overview as HTML without values: its script reads them from `/overview.json`. */
+export const overview = renderPage({
+  current: '/',
+  head: html`<script type="module" src="/page/main.js"></script>
+`,
+  main: html`<div class="top">
 <span id="state"></span>
 <p id="summary" role="status">Loading metrics…</p>
 <p class="reading"><span id="read-at"></span> <button id="pause" type="button" aria-pressed="false" hidden>Pause</button></p>
 <noscript><p>This page needs JavaScript. Without it, see <a href="/readyz">the readiness</a>.</p></noscript>
 </div>
-${groups.map(table).join('')}
+${groups.map(table)}
 <section id="about-queues" aria-labelledby="about-queues-heading">
 <h2 id="about-queues-heading">What the queues do</h2>
 <p>If a job is lost, its work is not: the work is stored in the database, and a periodic sweep finds it.</p>
-<dl>${queueTexts.join('')}
+<dl>${queueTexts}
 </dl>
-</section>
-</main>
-</body>
-</html>
-`;
+</section>`,
+});
