@@ -99,7 +99,7 @@ export const settings = {
     ipAddress,
   ),
   OPS_PASSWORD: setting(
-    'Password of the operators’ pages (user `ops`). Without a password they listen on loopback only, and answer to localhost, 127.0.0.1 and [::1] only.',
+    'Password of the operators’ pages (user `ops`, or `ops.<name>`). Without a password they listen on loopback only, and answer to localhost, 127.0.0.1 and [::1] only.',
     '',
     text,
   ),

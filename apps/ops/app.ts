@@ -3,13 +3,14 @@ import type { InternalPages } from '../../lib/base/internal-server.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { dashboard } from './dashboard.ts';
 import { requireLocalHost } from './host.ts';
+import { manage } from './manage/routes.ts';
 import type { Collector } from './measures/collector.ts';
 import { overview } from './overview.ts';
 import { pageFiles } from './page-files.ts';
 import { requirePassword } from './password.ts';
 import { checkReadiness } from './readiness.ts';
 
-/** The overview loads from its own origin only. It has no inline scripts or styles, and cannot be framed. */
+/** The pages load from and send to their own origin only. They have no inline scripts or styles, and cannot be framed. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,7 +18,7 @@ const policy = [
   "img-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
 ].join('; ');
@@ -57,7 +58,7 @@ function pages(platform: OpsPlatform, renderMetrics: InternalPages['renderMetric
   };
 }
 
-/** The operators' pages: `/` with `/overview.json`, `/healthz`, `/readyz`, `/metrics` of ops and the stores, and the queues. If a password is set, all pages but `/healthz` require it. */
+/** The operators' pages: `/` with `/overview.json`, `/healthz`, `/readyz`, `/metrics` of ops and the stores, the queues, and the pages to manage people and servers. If a password is set, all pages but `/healthz` require it. */
 export function createApp(platform: OpsPlatform, renderMetrics: InternalPages['renderMetrics'], collector: Collector): Koa {
   const app = new Koa();
   app.on('error', (error: Error) => platform.log.warn({ err: error }, 'a request to the operators’ pages failed'));
@@ -66,15 +67,17 @@ export function createApp(platform: OpsPlatform, renderMetrics: InternalPages['r
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-store',
       'Content-Security-Policy': policy,
-      'Referrer-Policy': 'no-referrer',
+      // With `no-referrer` browsers would send `Origin: null` with forms, which `requireSameOrigin` refuses.
+      'Referrer-Policy': 'same-origin',
     });
     await next();
   });
   app.use(requireLocalHost(platform.config.OPS_PASSWORD));
   app.use(healthz);
-  app.use(requirePassword(platform.config.OPS_PASSWORD));
+  app.use(requirePassword(platform));
   app.use(pageFiles);
   app.use(pages(platform, renderMetrics, collector));
+  app.use(manage(platform));
   app.use(dashboard(platform));
   return app;
 }

@@ -13,9 +13,11 @@ export const dashboardPath = '/queues';
 const outsideLink = /<link\b[^>]*\bhref="https?:\/\/[^>]*>/g;
 const policy = [
   "default-src 'self'",
-  "script-src 'self' 'unsafe-inline'",
+  "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
+  "base-uri 'self'",
+  "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 

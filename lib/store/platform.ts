@@ -95,8 +95,8 @@ export interface GatewayPlatform extends Platform {
   openLogReader(nodeId: string, listener: LogListener): Promise<LogReader>;
 }
 
-/** The platform of the operators' pages: it reads the queues, and where the processes serve their metrics. */
-export interface OpsPlatform extends Platform, ProcessAddresses {
+/** The platform of the operators' pages: it reads the queues, and where the processes serve their metrics, and wakes workers after a change. */
+export interface OpsPlatform extends WakePlatform, ProcessAddresses {
   readonly queues: Producer['queues'];
 }
 
@@ -214,6 +214,7 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
   return {
     ...common,
     queues: producer.queues,
+    wake: createWake(createWakeResident(common.redis, common.keys), producer.enqueue),
     close: async () => {
       await producer.close().catch(() => undefined);
       await common.close();

@@ -31,7 +31,7 @@ const owners: Record<string, string[]> = {
   koa: ['apps/api/', 'apps/ops/'],
   '@koa/router': ['apps/api/', 'apps/ops/'],
   '@koa/send': ['apps/api/'],
-  'koa-body': ['apps/api/'],
+  'koa-body': ['apps/api/', 'apps/ops/'],
   '@fastify/busboy': ['apps/api/'],
   sharp: ['workers/'],
   undici: ['lib/outbound/'],

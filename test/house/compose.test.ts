@@ -80,6 +80,9 @@ describe('docker-compose.yml', () => {
     expect(text).to.contain(`dynamic a gateway ${services.gateway?.environment?.GATEWAY_PORT}`);
   });
 
+  it('ops trusts no proxy, because none is in front of its port', () =>
+    expect(load().services.ops?.environment?.TRUST_PROXY).to.match(/^\$\{OPS_TRUST_PROXY:-0\}$/));
+
   const cases: [what: string, change: (services: Compose['services']) => void, error: RegExp][] = [
     ['a missing role', (all) => delete all.worker, /worker: missing/],
     ['a single API process', (all) => Object.assign(all.api ?? {}, { deploy: { replicas: 1 } }), /api: not 2 replicas/],

@@ -66,7 +66,8 @@ describe('operators’ pages', () => {
   it('GET / links to every page', async () => {
     const { status, text } = await get(ops.port, '/');
     expect(status).to.equal(200);
-    for (const path of ['/readyz', '/metrics', '/queues', '/healthz']) expect(text).to.contain(`href="${path}"`);
+    for (const path of ['/people', '/servers', '/audit', '/readyz', '/metrics', '/queues', '/healthz'])
+      expect(text).to.contain(`href="${path}"`);
   });
 
   it('GET /healthz answers 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
@@ -156,7 +157,7 @@ describe('operators’ pages', () => {
   it('GET /queues loads nothing from other hosts and describes each queue', async () => {
     const { status, headers, text } = await get(ops.port, '/queues');
     expect(status).to.equal(200);
-    expect(headers['content-security-policy']).to.contain("default-src 'self'");
+    expect(headers['content-security-policy']).to.contain("default-src 'self'").and.contain("script-src 'self';");
     expect(text).not.to.match(/(?:src|href)="(?:https?:)?\/\//);
     const base = /<base href="([^"]+)"/.exec(text)?.[1];
     const files = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, file]) => `${base}${file}`);

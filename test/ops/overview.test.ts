@@ -49,7 +49,7 @@ describe('the operators’ overview', () => {
       "img-src 'self'",
       "connect-src 'self'",
       "base-uri 'none'",
-      "form-action 'none'",
+      "form-action 'self'",
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
     ]);

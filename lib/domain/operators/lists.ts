@@ -48,7 +48,8 @@ const toListedAccount = ({ _id, username, displayName, createdAt, suspendedAt, s
   storedBytes,
 });
 
-const toListedServer = ({ _id, name, ownerId, memberCount, storedBytes = 0, createdAt }: ServerDoc): ListedServer => ({
+/** What operators see of a server in a list. */
+export const toListedServer = ({ _id, name, ownerId, memberCount, storedBytes = 0, createdAt }: ServerDoc): ListedServer => ({
   id: _id,
   name,
   ownerId,
