@@ -1,6 +1,7 @@
 import { announceRead } from '../lib/domain/channels/reads.ts';
 import { announceTyping } from '../lib/domain/channels/typing.ts';
 import { relayEvents, startRelay } from '../lib/domain/events/relay.ts';
+import { runExport } from '../lib/domain/exports/export-work.ts';
 import { decideMessageFiles } from '../lib/domain/files/files.ts';
 import { convertImage } from '../lib/domain/files/image-conversion.ts';
 import { postInteraction } from '../lib/domain/interactions/endpoint-delivery.ts';
@@ -31,4 +32,5 @@ export const handlers: Handlers<WorkerPlatform> = {
   'send-notice': (platform, { noticeId }) => sendNotice(platform, noticeId),
   'settle-files': (platform, { messageId }) => decideMessageFiles(platform, messageId),
   'fetch-previews': (platform, { messageId, channelId }) => fetchPreviews(platform, messageId, channelId),
+  'export-account': (platform, { exportId }) => runExport(platform, exportId),
 };

@@ -4,6 +4,7 @@ import { recountBotServers } from '../lib/domain/applications/app-directory.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/channels/thread-activity.ts';
 import { sweepHiddenChannels } from '../lib/domain/community/community-channels.ts';
 import { sweepOutbox } from '../lib/domain/events/relay.ts';
+import { sweepExports } from '../lib/domain/exports/export-work.ts';
 import { sweepFiles, sweepLocalFiles } from '../lib/domain/files/files.ts';
 import { sweepImages } from '../lib/domain/files/image-conversion.ts';
 import { sweepInteractions, sweepUnposted } from '../lib/domain/interactions/interaction-sweeps.ts';
@@ -54,6 +55,7 @@ const sweeps: readonly Sweep[] = [
   { name: 'member-names', runsIn: 'owner', run: sweepMemberNames },
   { name: 'hidden-channels', runsIn: 'owner', intervalMs: 10_000, run: sweepHiddenChannels },
   { name: 'images', runsIn: 'owner', intervalMs: 10_000, run: sweepImages },
+  { name: 'exports', runsIn: 'owner', intervalMs: 10_000, run: sweepExports },
   { name: 'thread-archive', runsIn: 'owner', intervalMs: 60_000, run: archiveThreads },
   { name: 'files', runsIn: 'owner', intervalMs: 60_000, run: sweepFiles },
   { name: 'local-files', runsIn: 'all', intervalMs: 60_000, run: sweepLocalFiles },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import Router from '@koa/router';
+import { create as createDisposition } from 'content-disposition';
 import Koa, { type Context } from 'koa';
 import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
@@ -25,13 +26,13 @@ import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
 import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBody } from './request-body.ts';
-import { AlternativeReply, type Route, SerializedReply } from './route.ts';
+import { AlternativeReply, type Route, SerializedReply, StreamedReply } from './route.ts';
 import type { State } from './state.ts';
 
-/** The response of a route. The body is a string, or the bytes of a `SerializedReply`. */
+/** The response of a route. The body is a string, the bytes of a `SerializedReply`, or a `StreamedReply`. */
 interface RouteResponse {
   status: number;
-  body: string | Buffer;
+  body: string | Buffer | StreamedReply;
 }
 
 /** The server that a call of a route with `manages` writes to; null when there is none. */
@@ -78,6 +79,7 @@ async function runRoute(
       ? runManagementWrite(platform, identified.actor, managedServerId, run)
       : run(identified.actor));
     if (result instanceof SerializedReply) return { status: route.reply.status, body: result.json };
+    if (result instanceof StreamedReply) return { status: route.reply.status, body: result };
     const isDefaultReply = !(result instanceof AlternativeReply);
     const value = isDefaultReply ? result : result.body;
     return {
@@ -97,7 +99,7 @@ async function runRoute(
     newId: identified.newId,
     secret: route.creates === 'secret',
   };
-  return runIdempotently(platform, create, (id) => runWithId(id) as Promise<StoredResponse>); // routes with `creates` never return `SerializedReply`
+  return runIdempotently(platform, create, (id) => runWithId(id) as Promise<StoredResponse>); // routes with `creates` return JSON only
 }
 
 function createHandler(
@@ -128,6 +130,13 @@ function createHandler(
     if (body === '') {
       ctx.body = null;
       ctx.status = status;
+      return;
+    }
+    if (body instanceof StreamedReply) {
+      ctx.body = body.stream;
+      ctx.set('Content-Type', route.reply.file ?? 'application/octet-stream');
+      ctx.set('Content-Disposition', createDisposition(body.filename, { type: 'attachment' }));
+      ctx.set('Content-Length', String(body.bytes));
       return;
     }
     ctx.type = 'application/json';

@@ -63,6 +63,7 @@ function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   const toResponse = (description: string, hasBody: boolean): Json => ({
     description,
     headers: Object.fromEntries(headers.map((name) => [name, toHeaderRef(name)])),
+    ...(route.reply.file ? { content: { [route.reply.file]: { schema: { type: 'string', contentEncoding: 'binary' } } } } : {}),
     ...(hasBody && route.reply.body ? { content: { 'application/json': { schema: schemas.write(route.reply.body) } } } : {}),
   });
   const { reply, alternativeReply } = route;

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
@@ -32,6 +33,18 @@ export class SerializedReply {
   readonly json: Buffer;
   constructor(json: Buffer) {
     this.json = json;
+  }
+}
+
+/** A reply that is a file of `bytes` bytes, which browsers save under `filename`. Its type is the `file` of the route's reply. */
+export class StreamedReply {
+  readonly stream: Readable;
+  readonly bytes: number;
+  readonly filename: string;
+  constructor(stream: Readable, bytes: number, filename: string) {
+    this.stream = stream;
+    this.bytes = bytes;
+    this.filename = filename;
   }
 }
 
@@ -107,7 +120,8 @@ export interface Route<
   checkPath?: (platform: ApiPlatform, params: Record<PathParams<P>, string>) => Promise<{ serverId: string } | void>;
   /** Whether the body may be missing. */
   isBodyOptional?: true;
-  reply: { status: 200 | 201 | 202 | 204; body?: R };
+  /** `file`: the media type of a file instead of a body; the route returns a `StreamedReply`. */
+  reply: { status: 200 | 201 | 202 | 204; body?: R; file?: string };
   /** The answer has the headers `X-Has-More` and `Link`, which say whether there is another page. */
   isPaged?: true;
   /** The route reads so much that only a few requests run at once, shared fairly among callers. */
@@ -132,7 +146,7 @@ export interface Route<
     platform: ApiPlatform,
     actor: A extends 'none' ? null : Actor,
     input: RouteInput<P, Static<Q>, Static<B>>,
-  ) => Promise<(R extends TSchema ? Static<R> : void) | AlternativeReply | SerializedReply>;
+  ) => Promise<(R extends TSchema ? Static<R> : void) | AlternativeReply | SerializedReply | StreamedReply>;
 }
 
 /** Declares a route. `params` are typed by the path's parameters; query, body and reply by their schemas. `errors` are codes of `catalogue`. */

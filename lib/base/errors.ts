@@ -79,6 +79,7 @@ export const catalogue = {
     text: 'Too many of your images are waiting to be converted (limit: {limit} megapixels). Try again in {seconds} s.',
     from: 'house',
   },
+  exported_recently: { status: 429, text: 'You can request your data once in 24 hours. Try again in {hours} h.', from: 'house' },
   slowmode: { status: 429, text: 'Slow mode is on in this channel. You can post again in {seconds} s.', from: 'house' },
   unavailable: {
     status: 503,

@@ -33,7 +33,10 @@ export type Failpoint =
   | 'after-migration-position'
   | 'after-backup-file'
   | 'after-restore-page'
-  | 'after-restore-file';
+  | 'after-restore-file'
+  | 'after-export-part-record'
+  | 'after-export-part'
+  | 'after-export-ready';
 
 /** Kills this process with SIGKILL if FAILPOINTS (comma-separated) contains `name`. Does nothing otherwise. */
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {

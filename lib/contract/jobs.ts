@@ -4,7 +4,7 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job. Its data `D` contains only ids. */
 export interface JobDefinition<D = never> {
-  queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep';
+  queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep' | 'exports';
   data: TSchema;
   attempts: number;
   /** The first and the longest wait between attempts, in milliseconds. The wait doubles after each attempt. */
@@ -148,6 +148,13 @@ export const jobs = {
     unique: 'once',
     key: (data) => `pv-${data.messageId}`,
   }),
+  'export-account': defineJob({
+    queue: 'exports',
+    data: Type.Object({ exportId: Id }),
+    attempts: 1, // the sweep repeats it, after minutes
+    unique: 'id',
+    key: (data) => `ex-${data.exportId}`,
+  }),
 } as const;
 
 /** The name of a kind of job. */
@@ -194,8 +201,7 @@ export const queues: Record<QueueName, QueueDefinition> = {
   endpoints: {
     description: 'Sends slash commands to Interactions Endpoints. A request that waits for its response is no longer in the queue.',
     normal: 'No waiting jobs. In a burst the newest command is sent first, because it has the most time left.',
-    whenGrowing:
-      'Commands expire before they are sent. Add a worker. A slow endpoint is not the cause: it delays only its own application.',
+    whenGrowing: 'Commands expire before they are sent. Add a worker. A slow endpoint delays only its own application.',
     concurrency: 8,
     maxStalled: 0,
   },
@@ -232,6 +238,13 @@ export const queues: Record<QueueName, QueueDefinition> = {
     normal: 'A few. A page has seconds to respond, and each worker serves sixteen messages at once, half of them of one account at most.',
     whenGrowing: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
     concurrency: limits.previewsAtOnce,
+    maxStalled: 3,
+  },
+  exports: {
+    description: 'Writes the archives with people’s data that they have requested, one account per job.',
+    normal: 'Empty, or a few jobs that take from seconds to minutes each. An account has one export at a time, and one in 24 hours.',
+    whenGrowing: 'People wait longer for their data. Nothing else is late. Search the worker’s log for export-account, or add a worker.',
+    concurrency: 2,
     maxStalled: 3,
   },
 };

@@ -167,6 +167,19 @@ export const OwnSession = Type.Object({
 });
 export type OwnSession = Static<typeof OwnSession>;
 
+/** `POST /api/users/@me/export`. */
+export const ExportInput = Type.Object({ password: Type.String({ maxLength: 256 }) });
+
+/** The export of the caller's data. `bytes` and `expiresAt` are null until it is ready. */
+export const Export = Type.Object({
+  id: Id,
+  state: Type.Union([Type.Literal('waiting'), Type.Literal('running'), Type.Literal('ready'), Type.Literal('failed')]),
+  createdAt: Timestamp,
+  expiresAt: Nullable(Timestamp),
+  bytes: Nullable(Type.Integer({ minimum: 0 })),
+});
+export type Export = Static<typeof Export>;
+
 /** `PUT /api/users/@me/password`. */
 export const PasswordInput = Type.Object({ currentPassword: Type.String({ maxLength: 256 }), newPassword: Password });
 export type PasswordInput = Static<typeof PasswordInput>;

@@ -84,6 +84,8 @@ export interface WorkerPlatform extends FilesPlatform, Appender, WorkerShares {
   /** By outbox and key, the entries that are relayed but not acknowledged yet. */
   readonly unacknowledged: Map<string, UnacknowledgedEntries>;
   readonly metrics: Metrics;
+  /** Aborted when the worker takes no more jobs. A job that takes long then hands its work back. */
+  readonly stopping: AbortSignal;
   /** Runs the jobs of every queue until closed. */
   startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): Consumers;
 }
@@ -156,6 +158,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   const confirm = createConfirm(confirmConnection, common.keys, acknowledgedNumbers, epochs);
   const queue = createEnqueuePlatform(common);
   const blobs = openBlobs(config);
+  const stopping = new AbortController();
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
@@ -165,6 +168,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     acknowledge: createAcknowledge(confirm),
     unacknowledged: new Map(),
     metrics,
+    stopping: stopping.signal,
     presences: createPresences(common.redis, common.keys),
     ...createWorkerShares(common.redis, common.keys),
     startConsumers(handlers, onJobEnded) {
@@ -173,7 +177,13 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
         handlers[name](platform, data, runState),
       );
       const consumers = openConsumers(config, log, common.keys, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
-      return { ...consumers, close: async () => void (await Promise.all([consumers.close(), residents.close()])) };
+      return {
+        ...consumers,
+        close: async () => {
+          stopping.abort();
+          await Promise.all([consumers.close(), residents.close()]);
+        },
+      };
     },
     close: async () => {
       appendConnection.disconnect();

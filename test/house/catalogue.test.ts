@@ -52,6 +52,7 @@ const documented = {
     body_too_slow: 408,
     rate_limited: 429,
     images_waiting: 429,
+    exported_recently: 429,
     slowmode: 429,
     unavailable: 503,
   },

@@ -115,6 +115,10 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/users/@me/sessions
      DELETE /api/users/@me/sessions/{id}
      PUT /api/users/@me/password
+     POST /api/users/@me/export
+     GET /api/users/@me/export
+     DELETE /api/users/@me/export
+     GET /api/users/@me/export/file
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}

@@ -27,6 +27,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|decide|markFilesDecided)/,
     /^lib\/domain\/files\/storage\.ts releaseStorage/,
   ],
+  export: [/^lib\/domain\/exports\/export-(work|contents|messages)\.ts/],
   'page of a developer': [/^lib\/domain\/interactions\/endpoints\.ts listEndpointDeliveries/],
   'image conversion': [/^lib\/domain\/files\/image-conversion\.ts convertImage/],
   'once for 100 copies of a crosspost': [/^lib\/domain\/messages\/crosspost-tombstones\.ts clearTombstones/],

@@ -88,6 +88,23 @@ export const serversPopulation: Record<string, Population> = {
     600,
     (n) => ({ _id: hash(n), accountId: userId(bots + n), createdAt: at(n), expiresAt: new Date(Date.now() + 3_600_000 + n) }),
   ],
+  exports: [
+    600,
+    (n) => ({
+      _id: otherId(n),
+      accountId: userId(bots + n),
+      key: hash(n),
+      state: 'ready',
+      attempts: 1,
+      parts: [1],
+      bytes: 1,
+      announced: true,
+      createdAt: at(n),
+      nextAt: at(n),
+      expiresAt: new Date(Date.now() + 86_400_000 + n),
+      dueAt: new Date(Date.now() + 86_400_000 + n),
+    }),
+  ],
   operatorAudit: [
     2_000,
     (n) => ({

@@ -9,6 +9,7 @@ import { crosspostsRoutes } from './crossposts.ts';
 import { deliveriesRoutes } from './deliveries.ts';
 import { discoveryRoutes } from './discovery.ts';
 import { dmsRoutes } from './dms.ts';
+import { exportsRoutes } from './exports.ts';
 import { gatewayRoutes } from './gateway.ts';
 import { interactionsRoutes } from './interactions.ts';
 import { invitesRoutes } from './invites.ts';
@@ -41,6 +42,7 @@ const sections: readonly Route[] = [
   ...commandsRoutes,
   ...usersRoutes,
   ...sessionsRoutes,
+  ...exportsRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

@@ -75,7 +75,7 @@ export function recordSessionUse(platform: Platform, token: TokenDoc, address: s
 }
 
 /** The caller's sessions that have not ended, last used first. `tokenId` is the session of this request. */
-export async function listSessions(platform: Platform, actor: Actor, tokenId: string | null): Promise<OwnSession[]> {
+export async function listSessions(platform: Platform, actor: Pick<Actor, 'id'>, tokenId: string | null): Promise<OwnSession[]> {
   const found = await platform.db.tokens
     .find({ accountId: actor.id, kind: 'session', expiresAt: { $gt: new Date(platform.now()) } }, { hint: 'accountId_1' })
     .sort({ lastUsedAt: -1, _id: -1 })

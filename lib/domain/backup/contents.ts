@@ -4,7 +4,7 @@ import type { Collections } from '../../store/mongo/database.ts';
 /**
  * What a backup does with each collection, in the order in which it reads them (docs/store.md#backups). What refers to something is read before it, so that
  * nothing in the backup refers to something that was created later. The intents of deletions come last: whatever was deleted after it was read has its intent
- * in the backup. `with` names the collection whose pages it is read with. `omitted` lives for an hour at most, or belongs to one database.
+ * in the backup. `with` names the collection whose pages it is read with. `omitted` lives for an hour at most, can be made again, or belongs to one database.
  */
 export const backupContents: Readonly<Record<keyof Collections, 'read' | 'omitted' | { with: keyof Collections }>> = {
   migrations: 'read',
@@ -34,6 +34,7 @@ export const backupContents: Readonly<Record<keyof Collections, 'read' | 'omitte
   loginCodes: 'omitted',
   passwordResets: 'omitted',
   cooldowns: 'omitted',
+  exports: 'omitted',
   idempotency: 'omitted',
   meta: 'omitted',
   log: 'omitted',

@@ -101,13 +101,20 @@ async function completeBan(platform: EnqueuePlatform, { kind, serverId, userId }
   return (await removeUnlessOwner(platform, serverId, userId, () => platform.db.bans.deleteOne(key))) === 'removed';
 }
 
-async function postNotice(platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> {
-  const dm = await openSystemDm(platform, notice.userId);
+const postNotice = (platform: EnqueuePlatform, notice: NoticeDoc): Promise<void> =>
+  postSystemMessage(platform, notice.userId, notice._id, renderNotice(notice));
+
+/**
+ * Posts a direct message of the system account to a person, once for each `noticeId`, also if this runs repeatedly or concurrently. Posts nothing to a bot or
+ * to an account that no longer exists.
+ */
+export async function postSystemMessage(platform: EnqueuePlatform, userId: string, noticeId: string, content: string): Promise<void> {
+  const dm = await openSystemDm(platform, userId);
   if (!dm) return;
   platform.ids.markUsed(idTimeMs(dm.activeId) + 1); // the message's id must be above all ids of the DM, whichever clock made them
   const context = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
-  const parts = { context, authorId: systemAccount._id, content: renderNotice(notice), embeds: [] };
-  const message = { ...(await composeMessage(platform, parts)), noticeId: notice._id };
+  const parts = { context, authorId: systemAccount._id, content, embeds: [] };
+  const message = { ...(await composeMessage(platform, parts)), noticeId };
   try {
     await storeMessage(platform, message);
   } catch (error) {

@@ -8,6 +8,7 @@ import { accountSchema, applicationSchema, tokenSchema } from './models/account.
 import { cooldownSchema } from './models/cooldown.ts';
 import { deliverySchema } from './models/delivery.ts';
 import { dmSchema } from './models/dm.ts';
+import { exportSchema } from './models/export.ts';
 import { fileSchema } from './models/file.ts';
 import { followSchema } from './models/follow.ts';
 import { commandsSchema, idempotencySchema, interactionSchema } from './models/interaction.ts';
@@ -53,6 +54,7 @@ export const schemas = {
   messages: messageSchema,
   reactions: reactionSchema,
   files: fileSchema,
+  exports: exportSchema,
   dms: dmSchema,
   notices: noticeSchema,
   removals: removalSchema,

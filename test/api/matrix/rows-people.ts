@@ -1,3 +1,5 @@
+import { password } from '../../harness/factories.ts';
+import type { Caller } from '../../harness/requests.ts';
 import { pngOf } from '../../images/fixtures.ts';
 import type { MatrixFixture } from './fixture.ts';
 import { account, members, needs, ownsApplication, peopleOnly, type Rule, refuseAll } from './roles.ts';
@@ -56,6 +58,20 @@ const sessionRows: readonly Row[] = [
   ),
 ];
 
+/** A call of a caller whose export is waiting, if it may have one. */
+async function exportCall({ api }: MatrixFixture, { as }: Caller): Promise<Call> {
+  await api.call('POST', '/api/users/@me/export', { as, body: { password } });
+  return {};
+}
+
+/** The export of a person's data. */
+const exportRows: readonly Row[] = [
+  row('POST /api/users/@me/export', peopleOnly, 202, () => ({ body: { password } }), { perCaller: true }),
+  row('GET /api/users/@me/export', peopleOnly, 200, () => ({})),
+  row('GET /api/users/@me/export/file', [...peopleOnly, refuseAll('404 not_found')], 200, () => ({})),
+  row('DELETE /api/users/@me/export', peopleOnly, 204, exportCall, { perCaller: true }),
+];
+
 /** A call with a new server of the owner that is listed in Discovery. */
 async function listedCall(fixture: MatrixFixture): Promise<Call> {
   const id = await fixture.makeServer();
@@ -99,4 +115,4 @@ const pictureRows: readonly Row[] = [
 ];
 
 /** The rows of bans, people, Community, Discovery and pictures. */
-export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...sessionRows, ...communityRows, ...pictureRows];
+export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...sessionRows, ...exportRows, ...communityRows, ...pictureRows];
