@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { readArchive } from '../api/accounts/export-fixture.ts';
 import { type Site, signUp, startSite, usePages } from './browser.ts';
 
 describe('web: user settings', function () {
@@ -69,5 +71,29 @@ describe('web: user settings', function () {
     await page.getByText(/^Password changed/).waitFor();
     await rows.nth(1).waitFor({ state: 'detached' });
     expect([await logIn('a good password'), await logIn('another good password')]).to.deep.equal([401, 200]);
+  });
+
+  it('requests, downloads and deletes the user’s data', async () => {
+    const person = await signUp(site, 'Grace');
+    const page = await open(site, person, { width: 360, height: 740 });
+    await page.goto('/settings/account');
+    const request = async (password: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Request data' }).click();
+      await page.getByRole('dialog').getByLabel('Password').fill(password);
+      await page.getByRole('dialog').getByRole('button', { name: 'Request data' }).click();
+    };
+    await request('a wrong password');
+    await page.getByText('This is not your current password.', { exact: true }).waitFor();
+    await page.getByRole('dialog').getByLabel('Password').fill('a good password');
+    await page.getByRole('dialog').getByRole('button', { name: 'Request data' }).click();
+    await page.getByText(/^Your archive of .* is ready/).waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
+    expect(download.suggestedFilename()).to.match(/^parlance-\d{4}-\d\d-\d\d\.zip$/);
+    expect(readArchive(await readFile(await download.path())).has('account.json')).to.equal(true);
+    await page.getByRole('button', { name: 'Delete archive' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete archive' }).click();
+    await page.getByText('The archive has been deleted.').waitFor();
+    await request('a good password');
+    await page.getByText(/^You can request your data once in 24 hours/).waitFor();
   });
 });

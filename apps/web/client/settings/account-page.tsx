@@ -11,6 +11,7 @@ import { NewPasswordField } from '../../ui/new-password-field.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
+import { DataExport } from './data-export.tsx';
 
 const sessionsPath = '/api/users/@me/sessions';
 
@@ -96,7 +97,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
   );
 }
 
-/** The account page: the user's sessions and password. */
+/** The account page: the user's sessions, password and data. */
 export function AccountPage(): JSX.Element {
   const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
   const loggingOut = useSignal<OwnSession | 'others' | null>(null);
@@ -134,6 +135,7 @@ export function AccountPage(): JSX.Element {
         )}
       </section>
       <PasswordForm onChanged={sessions.reload} />
+      <DataExport />
       {loggingOut.value && (
         <Confirm
           title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}
