@@ -1,7 +1,6 @@
 import { refuseField } from '../../base/errors.ts';
 import type { Platform } from '../../store/platform.ts';
 import { queueHash, verifyPassword } from './passwords.ts';
-import type { Client } from './sessions.ts';
 
 /** Refuses `invalid_request` at `field`, a JSON pointer such as `/password`, because it is not the caller's password. */
 export const refusePassword = (field: string): never => refuseField(field, 'This is not your current password.');
@@ -14,7 +13,7 @@ export const requireOwnPassword = (
   { db }: Platform,
   accountId: string,
   password: string,
-  { address }: Client,
+  { address }: { address: string },
   field: string,
 ): Promise<string | null> =>
   queueHash(address, async () => {
