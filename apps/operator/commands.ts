@@ -78,7 +78,7 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
       .action((query: string | undefined, page: Page) => take({ command, ...(query === undefined ? {} : { query }), ...page }));
   program
     .command('account <userId>')
-    .description('show an account: sessions, servers, applications, suspension')
+    .description('show an account: sessions, two-factor authentication, servers, applications, suspension')
     .action((userId: string) => take({ command: 'account', userId }));
   program
     .command('storage')
@@ -103,6 +103,7 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
   for (const [command, about] of [
     ['unsuspend', 'end the suspension of a person'],
     ['reset-password', 'print a link with which a person chooses a new password, once, within an hour'],
+    ['reset-two-factor', 'turn off the two-factor authentication of a person who lost the device and the recovery codes'],
     ['end-sessions', 'end all sessions of a person'],
   ] as const)
     program

@@ -45,7 +45,7 @@ async function rotate(platform: Platform, report: (line: string) => void): Promi
   );
   const lost = undecryptable.map(({ what, id }) => `${what} ${id}`);
   const more = lost.length > undecryptableShown ? ` and ${lost.length - undecryptableShown} more` : '';
-  const resets = `${secrets(lost.length)} cannot be decrypted. Their owners must reset them: ${lost.slice(0, undecryptableShown).join(', ')}${more}.`;
+  const resets = `${secrets(lost.length)} cannot be decrypted. Their owners must reset them, or reset-two-factor those of accounts: ${lost.slice(0, undecryptableShown).join(', ')}${more}.`;
   return {
     exitCode: exitCodes.done,
     json: { ok: true, command: 'rotate-key', changed: encrypted > 0, encrypted, undecryptable },

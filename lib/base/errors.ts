@@ -42,6 +42,12 @@ export const catalogue = {
   team_server: { status: 400, text: 'Staff and developer servers cannot be listed in Discovery.', from: 'spec' },
   invalid_options: { status: 400, text: 'The command’s options are not valid: {reason}.', from: 'house' },
   unauthorized: { status: 401, text: '{hint}.', from: 'house' },
+  two_factor_required: {
+    status: 401,
+    text: 'This account needs a code from its authenticator app or a recovery code as well.',
+    from: 'house',
+  },
+  two_factor_invalid: { status: 401, text: 'This code is wrong or was already used.', from: 'house' },
   account_suspended: { status: 403, text: 'This account is suspended. Ask an operator of this installation.', from: 'house' },
   registration_closed: { status: 403, text: 'Registration is closed. Ask an operator of this installation for an account.', from: 'house' },
   invite_required: { status: 403, text: 'An invite is required to create an account. Open an invite link first.', from: 'house' },
@@ -74,6 +80,11 @@ export const catalogue = {
   idempotency_conflict: { status: 409, text: 'This Idempotency-Key {reason}.', from: 'house' },
   interaction_expired: { status: 410, text: 'This interaction has expired.', from: 'spec' },
   rate_limited: { status: 429, text: 'Too many requests. Try again in {seconds} s.', from: 'house' },
+  two_factor_locked: {
+    status: 429,
+    text: 'Too many wrong codes. Use a recovery code, or try again in {minutes} minutes.',
+    from: 'house',
+  },
   images_waiting: {
     status: 429,
     text: 'Too many of your images are waiting to be converted (limit: {limit} megapixels). Try again in {seconds} s.',

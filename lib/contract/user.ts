@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, Name, Nullable, Timestamp } from './shared.ts';
+import { TwoFactorCode } from './two-factor.ts';
 
 /** A tag beside an author's name (docs/behavior/accounts.md#tags). */
 export const Tag = Type.Union([Type.Literal('bot'), Type.Literal('verified_bot'), Type.Literal('official'), Type.Literal('system')]);
@@ -118,8 +119,12 @@ export const RegisterInput = Type.Object({
 });
 export type RegisterInput = Static<typeof RegisterInput>;
 
-/** `POST /api/auth/login`. */
-export const LoginInput = Type.Object({ username: Type.String({ maxLength: 256 }), password: Type.String({ maxLength: 256 }) });
+/** `POST /api/auth/login`. `code` is a code of an authenticator app or a recovery code, for an account with two-factor authentication. */
+export const LoginInput = Type.Object({
+  username: Type.String({ maxLength: 256 }),
+  password: Type.String({ maxLength: 256 }),
+  code: Type.Optional(TwoFactorCode),
+});
 export type LoginInput = Static<typeof LoginInput>;
 
 /** `POST /api/auth/codes` 201: a code that logs the caller in once, until `expiresAt`. The code is shown only in this response. */

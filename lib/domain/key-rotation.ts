@@ -1,5 +1,6 @@
 import { storeKeyIds } from '../store/mongo/app-key.ts';
 import { type Collection, withSharedFields } from '../store/mongo/database.ts';
+import { twoFactorIndex } from '../store/mongo/models/account.ts';
 import type { Platform } from '../store/platform.ts';
 import { deriveKeyId, seal, unseal } from '../store/seal.ts';
 
@@ -23,14 +24,23 @@ interface EncryptedField {
   what: string;
   collection: Collection<{ _id: string }>;
   field: string;
-  only: object;
+  /** The documents that have it, if not all, and the index that finds them. */
+  only?: object;
+  hint?: string;
 }
 
 /** Every field of the database that holds encrypted text. */
 const encryptedFields = ({ db }: Platform): EncryptedField[] => [
-  { what: 'signing secret of application', collection: withSharedFields(db.applications), field: 'signingSecret', only: {} },
-  { what: 'token of webhook', collection: withSharedFields(db.webhooks), field: 'token', only: {} },
+  { what: 'signing secret of application', collection: withSharedFields(db.applications), field: 'signingSecret' },
+  { what: 'token of webhook', collection: withSharedFields(db.webhooks), field: 'token' },
   { what: 'stored response', collection: withSharedFields(db.idempotency), field: 'answer.body', only: { 'answer.sealed': true } },
+  {
+    what: 'two-factor secret of account',
+    collection: withSharedFields(db.accounts),
+    field: 'twoFactor.secret',
+    only: { kind: 'person', 'twoFactor.secret': { $exists: true } },
+    hint: twoFactorIndex,
+  },
 ];
 
 const valueAt = (doc: unknown, field: string): string =>
@@ -49,12 +59,12 @@ export async function rotateKey(
   const current = `${deriveKeyId(config.APP_KEY)}.`;
   const undecryptable: Undecryptable[] = [];
   let encrypted = 0;
-  for (const { what, collection, field, only } of encryptedFields(platform)) {
+  for (const { what, collection, field, only, hint } of encryptedFields(platform)) {
     let [checked, reencrypted] = [0, 0];
     for (let after = ''; ; ) {
       const filter = { ...only, _id: { $gt: after } };
       const found = await collection
-        .find(filter)
+        .find(filter, hint === undefined ? {} : { hint })
         .project({ [field]: 1 })
         .sort({ _id: 1 })
         .limit(batchSize)

@@ -115,10 +115,15 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/users/@me/sessions
      DELETE /api/users/@me/sessions/{id}
      PUT /api/users/@me/password
-     POST /api/users/@me/export
+      POST /api/users/@me/export
      GET /api/users/@me/export
      DELETE /api/users/@me/export
      GET /api/users/@me/export/file
+     GET /api/users/@me/two-factor
+     POST /api/users/@me/two-factor
+     PUT /api/users/@me/two-factor
+     POST /api/users/@me/two-factor/disable
+     POST /api/users/@me/two-factor/recovery-codes
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}

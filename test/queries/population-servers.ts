@@ -58,6 +58,9 @@ export const serversPopulation: Record<string, Population> = {
       customStatus: null,
       createdAt: at(n),
       storedBytes: n,
+      ...oneIn(50, n, {
+        twoFactor: { secret: hash(n), enabledAt: at(n), lastStep: n, recoveryCodes: [hash(n)] },
+      }),
       ...outbox(n, 20),
     }),
   ],

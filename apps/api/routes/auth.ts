@@ -53,11 +53,20 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/auth/login',
     auth: 'none',
-    summary: `Logs in with username and password. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to ${limits.loginDelayMs / 1000} seconds longer.`,
+    summary: `Logs in with username and password, and with two-factor authentication a code. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to ${limits.loginDelayMs / 1000} seconds longer.`,
     body: LoginInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
-    errors: ['invalid_request', 'unauthorized', 'account_suspended', 'rate_limited', 'unavailable'],
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'two_factor_required',
+      'two_factor_invalid',
+      'account_suspended',
+      'rate_limited',
+      'two_factor_locked',
+      'unavailable',
+    ],
     run: async (platform, _actor, { body, client, countLoginAttempt, setSessionCookie }) => {
       await countLoginAttempt(body.username);
       const session = await login(platform, body, client);
@@ -96,7 +105,7 @@ export const authRoutes: readonly Route[] = [
     body: LoginCodeInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
-    errors: ['invalid_request', 'unauthorized', 'account_suspended', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'unauthorized', 'two_factor_required', 'account_suspended', 'rate_limited', 'unavailable'],
     run: async (platform, _actor, { body, client, setSessionCookie }) => {
       const session = await logInByCode(platform, body.code, client);
       setSessionCookie(session.token);

@@ -25,6 +25,7 @@ import { serversRoutes } from './servers.ts';
 import { sessionsRoutes } from './sessions.ts';
 import { syncRoutes } from './sync.ts';
 import { threadsRoutes } from './threads.ts';
+import { twoFactorRoutes } from './two-factor.ts';
 import { typingRoutes } from './typing.ts';
 import { usersRoutes } from './users.ts';
 import { webhooksRoutes } from './webhooks.ts';
@@ -43,6 +44,7 @@ const sections: readonly Route[] = [
   ...usersRoutes,
   ...sessionsRoutes,
   ...exportsRoutes,
+  ...twoFactorRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

@@ -7,10 +7,12 @@ import { addEventInPipeline } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
 import { requireAdmittingInvite } from '../members/invites.ts';
 import { withMemberRename } from '../members/member-names.ts';
-import { hashPassword, queueHash, verifyPassword } from './passwords.ts';
+import { authenticatePerson } from './authentication.ts';
+import { hashPassword, queueHash } from './passwords.ts';
 import { getTag, toUserSummary } from './public-profiles.ts';
 import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
+import { hasTwoFactor } from './two-factor-codes.ts';
 
 /** An account as `GET /api/auth/me` returns it to itself (docs/behavior/accounts.md#own-account). */
 export const toMe = (account: AccountDoc): Me => ({
@@ -46,7 +48,9 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
   await requireRegistration(platform, input);
   if (input.username === systemAccount.username) refuse('username_taken');
   const existing = await accounts.findOne({ username: input.username, kind: 'person' });
-  if (existing) return existing._id === newId ? openSession(platform, existing, client) : refuse('username_taken');
+  // A registration that is run again after a crash has no code, so it must not log in to an account that has turned two-factor authentication on since.
+  if (existing?._id === newId && !hasTwoFactor(existing)) return openSession(platform, existing, client);
+  if (existing) return refuse('username_taken');
   const account: AccountDoc = {
     _id: newId,
     kind: 'person',
@@ -65,17 +69,9 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
   return created ? openSession(platform, created, client) : refuse('username_taken');
 }
 
-/**
- * Opens a session for a username and its password. An unknown username and a wrong password are refused with the same 401 after the same time. Otherwise
- * refuses as `queueHash` does.
- */
-export async function login(platform: Platform, input: LoginInput, client: Client): Promise<Session> {
-  const account = await queueHash(client.address, async () => {
-    const found = await platform.db.accounts.findOne({ username: input.username, kind: 'person' });
-    return (await verifyPassword(found?.passwordHash ?? null, input.password)) ? found : null;
-  });
-  return account ? openSession(platform, account, client) : refuse('unauthorized', { hint: 'Wrong username or password' });
-}
+/** Opens a session for a username and its password, and its code if it needs one. Refuses as `authenticatePerson` and `createSession` do. */
+export const login = async (platform: Platform, input: LoginInput, client: Client): Promise<Session> =>
+  openSession(platform, await authenticatePerson(platform, input, client), client);
 
 /**
  * Changes the caller's profile. Missing fields keep their value; null and "" clear a field. An account without a display name shows its username, also if the

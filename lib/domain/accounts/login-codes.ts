@@ -32,6 +32,9 @@ export const previewLoginCode = (platform: Platform, code: string): Promise<Logi
  * decides, so only one of several simultaneous requests succeeds.
  */
 export async function logInByCode(platform: Platform, code: string, client: Client): Promise<Session> {
-  const used = await platform.db.loginCodes.findOneAndDelete(validCodeFilter(platform, code));
-  return openSession(platform, await requireCodeOwner(platform, used, hint), client);
+  const { loginCodes } = platform.db;
+  // The account is read before the code is used up: a change that ends all codes is then noticed by `createSession`.
+  const account = await requireCodeOwner(platform, await loginCodes.findOne(validCodeFilter(platform, code)), hint);
+  await requireCodeOwner(platform, await loginCodes.findOneAndDelete(validCodeFilter(platform, code)), hint);
+  return openSession(platform, account, client);
 }

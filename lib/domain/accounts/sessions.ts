@@ -31,7 +31,8 @@ const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<un
 
 /**
  * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
- * longest. Refuses `unauthorized` when the password was changed since `account` was read, and `account_suspended`, because both end all sessions.
+ * longest. Refuses `unauthorized` when the password was changed since `account` was read, `two_factor_required` when two-factor authentication was turned on
+ * since, and `account_suspended`, because all of them end all sessions.
  */
 export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
   const { tokens, accounts } = platform.db;
@@ -54,10 +55,12 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
     await endLeastRecentlyUsed(platform, account._id);
   }
-  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1 } });
-  if (now?.passwordHash === account.passwordHash && now.suspendedAt === undefined) return token;
+  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1, 'twoFactor.enabledAt': 1 } });
+  const isFactorNew = now?.twoFactor !== undefined && now.twoFactor.enabledAt.getTime() !== account.twoFactor?.enabledAt.getTime();
+  if (now?.passwordHash === account.passwordHash && now.suspendedAt === undefined && !isFactorNew) return token;
   await withSessionsEnded(platform, account._id, () => tokens.deleteOne({ _id }));
   if (now?.suspendedAt !== undefined) refuse('account_suspended');
+  if (isFactorNew) refuse('two_factor_required');
   return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
 }
 

@@ -2,13 +2,14 @@ import type { WakePlatform } from '../../store/platform.ts';
 import { createPasswordReset } from '../accounts/password-resets.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { requirePersonAccount, restoreAccount, suspendAccount } from '../accounts/suspensions.ts';
+import { resetTwoFactor } from '../accounts/two-factor.ts';
 import { runAudited } from './audit.ts';
 import { createServerAsOperator, deleteServerAsOperator, transferServer } from './servers.ts';
 
 /** A command of an operator that changes an account or a server, other than a grant. Ids are not checked yet. */
 export type ChangeCommand =
   | { command: 'suspend'; userId: string; reason?: string }
-  | { command: 'unsuspend' | 'reset-password' | 'end-sessions'; userId: string }
+  | { command: 'unsuspend' | 'reset-password' | 'reset-two-factor' | 'end-sessions'; userId: string }
   | { command: 'create-server'; name: string; owner: string }
   | { command: 'transfer-server'; serverId: string; userId: string }
   | { command: 'delete-server'; serverId: string };
@@ -48,6 +49,13 @@ async function change(platform: WakePlatform, command: ChangeCommand): Promise<C
       const expiresAt = date.toISOString();
       const sentence = `this link sets a new password once, until ${expiresAt}. Give it only to this person.`;
       return { id, name, isChanged: true, sentence, link, more: { expiresAt } };
+    }
+    case 'reset-two-factor': {
+      const { account, isChanged } = await resetTwoFactor(platform, command.userId);
+      const sentence = isChanged
+        ? 'two-factor authentication is off. The password alone logs in.'
+        : 'has no two-factor authentication, unchanged.';
+      return { id: account._id, name: account.username, isChanged, sentence };
     }
     case 'end-sessions': {
       const { _id: id, username: name } = await requirePersonAccount(platform, command.userId);

@@ -125,6 +125,7 @@ export interface AccountDetails extends ListedAccount {
   suspendedReason: string | null;
   sessions: number;
   lastUsedAt: string | null;
+  twoFactor: boolean;
   serverCount: number;
   ownedServers: { id: string; name: string }[];
   applications: { id: string; name: string }[];
@@ -154,6 +155,7 @@ export async function getAccountDetails(platform: Platform, id: string): Promise
     suspendedReason: account.suspendedReason ?? null,
     sessions: sessions.length,
     lastUsedAt: sessions[0]?.lastUsedAt?.toISOString() ?? null,
+    twoFactor: account.twoFactor !== undefined,
     serverCount: serverIds.length,
     ownedServers: servers.filter(({ ownerId }) => ownerId === id).map(({ _id, name }) => ({ id: _id, name })),
     applications: applications.map(({ _id, name }) => ({ id: _id, name })),

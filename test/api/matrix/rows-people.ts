@@ -72,6 +72,18 @@ const exportRows: readonly Row[] = [
   row('DELETE /api/users/@me/export', peopleOnly, 204, exportCall, { perCaller: true }),
 ];
 
+const wrongPassword = { password: 'not the password', code: '000000' };
+const refusedHere = [...peopleOnly, refuseAll('400 invalid_request')];
+
+/** The two-factor authentication of people. */
+const twoFactorRows: readonly Row[] = [
+  row('GET /api/users/@me/two-factor', peopleOnly, 200, () => ({})),
+  row('POST /api/users/@me/two-factor', refusedHere, 200, () => ({ body: wrongPassword }), 'with a wrong password'),
+  row('PUT /api/users/@me/two-factor', refusedHere, 200, () => ({ body: { code: '000000' } }), 'without a setup'),
+  row('POST /api/users/@me/two-factor/disable', refusedHere, 204, () => ({ body: wrongPassword }), 'with a wrong password'),
+  row('POST /api/users/@me/two-factor/recovery-codes', refusedHere, 200, () => ({ body: wrongPassword }), 'with a wrong password'),
+];
+
 /** A call with a new server of the owner that is listed in Discovery. */
 async function listedCall(fixture: MatrixFixture): Promise<Call> {
   const id = await fixture.makeServer();
@@ -115,4 +127,12 @@ const pictureRows: readonly Row[] = [
 ];
 
 /** The rows of bans, people, Community, Discovery and pictures. */
-export const peopleRows: readonly Row[] = [...banRows, ...profileRows, ...sessionRows, ...exportRows, ...communityRows, ...pictureRows];
+export const peopleRows: readonly Row[] = [
+  ...banRows,
+  ...profileRows,
+  ...sessionRows,
+  ...exportRows,
+  ...twoFactorRows,
+  ...communityRows,
+  ...pictureRows,
+];

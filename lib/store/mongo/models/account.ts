@@ -26,12 +26,32 @@ export interface AccountDoc extends Outbox<AccountEvent> {
   /** Since when the account is suspended, and the operator's reason, if one was given. Absent if it is not suspended. */
   suspendedAt?: Date;
   suspendedReason?: string;
+  /** Two-factor authentication; absent while it is off. */
+  twoFactor?: TwoFactor;
+  /** The secret that the person was shown to turn two-factor authentication on with, encrypted under APP_KEY, and until when it can be confirmed. */
+  twoFactorSetup?: { secret: string; expiresAt: Date };
+}
+
+/** The two-factor authentication of a person. */
+export interface TwoFactor {
+  /** The secret of the authenticator app, in Base32, encrypted under APP_KEY. */
+  secret: string;
+  enabledAt: Date;
+  /** The time step of the last code of the app that was used. Only codes of later steps are valid. */
+  lastStep: number;
+  /** The SHA-256 of each recovery code that is left. */
+  recoveryCodes: string[];
+  /** How many wrong codes of the app were given, and when they are forgotten. Absent before the first one. */
+  wrongCodes?: { count: number; until: Date };
 }
 
 export const accountSchema = new Schema<AccountDoc>({}, { collection: 'accounts' });
 indexOutbox(accountSchema);
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
+/** The index of the accounts with two-factor authentication, whose secrets are encrypted again when the key is replaced. */
+export const twoFactorIndex = 'twoFactor';
+accountSchema.index({ kind: 1, _id: 1 }, { name: twoFactorIndex, partialFilterExpression: { 'twoFactor.secret': { $exists: true } } });
 
 /**
  * A credential: the token of a bot or a login session of a person. Only the SHA-256 of the whole token is stored. The `_id` of a bot's token is the bot's
