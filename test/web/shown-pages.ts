@@ -6,7 +6,7 @@ interface PageEntry {
   path: (demo: Demo) => string;
   heading: string | RegExp;
   /** Opens a dialog or panel of the page. */
-  open?: (page: Page) => Promise<unknown>;
+  open?: (page: Page, demo: Demo) => Promise<unknown>;
 }
 
 const channel = ({ server }: Demo): string => `/servers/${server.id}/${server.channelId}`;
@@ -49,6 +49,16 @@ export const shownPages: Record<string, PageEntry> = {
   apps: { path: () => '/apps', heading: /App/ },
   'page not found': { path: () => '/nothing', heading: 'Page not found' },
 };
+shownPages['two-factor authentication'] = {
+  path: () => '/settings/account',
+  heading: 'Two-factor authentication',
+  open: async (page, { person }) => {
+    await page.getByRole('button', { name: 'Turn on two-factor authentication' }).click();
+    await page.getByLabel('Your password').fill(person.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('img', { name: /^QR code/ }).waitFor();
+  },
+};
 for (const page of ['profile', 'status', 'account', 'appearance', 'developer'])
   shownPages[`own ${page}`] = { path: () => `/settings/${page}`, heading: /settings/i };
 for (const page of [
@@ -84,6 +94,6 @@ export async function openPage(page: Page, demo: Demo, name: string): Promise<vo
   if (!entry) throw new Error(`no page ${name}`);
   await page.goto(entry.path(demo));
   await page.getByRole('heading', { name: entry.heading }).first().waitFor();
-  await entry.open?.(page);
+  await entry.open?.(page, demo);
   await page.locator('.spinner').first().waitFor({ state: 'detached' });
 }

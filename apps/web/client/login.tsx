@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { LoginCodePreview, UserSummary } from '../../../lib/contract/user.ts';
-import { call } from '../api/call.ts';
+import { ApiError, call } from '../api/call.ts';
 import { instance, loadInstance } from '../state/instance.ts';
 import { login, me } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { hasCode, useCode, useNext } from './entry.ts';
+import { TwoFactorStep } from './two-factor-step.tsx';
 
 /** A login link that was opened: its code, and the account that it logs in. */
 interface OpenedLink {
@@ -93,6 +94,7 @@ export function LoginPage(): JSX.Element {
   const username = useSignal('');
   const password = useSignal('');
   const link = useSignal<OpenedLink | null>(null);
+  const needsCode = useSignal(false);
   const isLoadingLink = useSignal(hasCode());
   const task = useTask();
   const { path, proceed } = useNext();
@@ -110,7 +112,12 @@ export function LoginPage(): JSX.Element {
   useEffect(() => void loadInstance().catch(() => undefined), []); // the form works without it
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task.run(() => login({ username: username.value, password: password.value })).then((done) => done && proceed());
+    const logIn = (): Promise<void> =>
+      login({ username: username.value, password: password.value }).catch((fault: unknown) => {
+        if (!(fault instanceof ApiError) || fault.code !== 'two_factor_required') throw fault;
+        needsCode.value = true;
+      });
+    void task.run(logIn).then((done) => done && !needsCode.value && proceed());
   };
   if (isLoadingLink.value)
     return (
@@ -119,6 +126,14 @@ export function LoginPage(): JSX.Element {
       </main>
     );
   if (link.value) return <LoginLinkConfirmation link={link.value} path={path} proceed={proceed} onDecline={() => (link.value = null)} />;
+  if (needsCode.value)
+    return (
+      <TwoFactorStep
+        submit={(code) => login({ username: username.value, password: password.value, code })}
+        proceed={proceed}
+        onBack={() => (needsCode.value = false)}
+      />
+    );
   return (
     <main class="entry">
       <form class="form" onSubmit={submit}>

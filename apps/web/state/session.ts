@@ -19,12 +19,12 @@ export async function restore(): Promise<void> {
   }
 }
 
-/** The credentials that the login page can send: a username and password, or the one-time code of a login link. */
-export type Login = { username: string; password: string } | { code: string };
+/** The credentials that the login page can send: a username and password, with two-factor authentication a code, or the one-time code of a login link. */
+export type Login = { username: string; password: string; code?: string } | { code: string };
 
 /** Logs in; the response sets the cookie. Throws `ApiError`. */
 export async function login(credentials: Login): Promise<void> {
-  await call<Session>('POST', 'code' in credentials ? '/api/auth/code' : '/api/auth/login', credentials);
+  await call<Session>('POST', 'username' in credentials ? '/api/auth/login' : '/api/auth/code', credentials);
   await restore();
 }
 

@@ -80,7 +80,7 @@ interface TextProps extends Omit<FieldProps, 'children'> {
   disabled?: boolean;
   maxLength?: number;
   placeholder?: string;
-  autocomplete?: 'username' | 'current-password' | 'new-password' | 'off';
+  autocomplete?: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
   autofocus?: boolean;
 }
 

@@ -12,6 +12,7 @@ import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { DataExport } from './data-export.tsx';
+import { TwoFactorSection } from './two-factor.tsx';
 
 const sessionsPath = '/api/users/@me/sessions';
 
@@ -98,6 +99,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
 }
 
 /** The account page: the user's sessions, password and data. */
+/** The account page: the user's sessions, password and two-factor authentication. */
 export function AccountPage(): JSX.Element {
   const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
   const loggingOut = useSignal<OwnSession | 'others' | null>(null);
@@ -136,6 +138,7 @@ export function AccountPage(): JSX.Element {
       </section>
       <PasswordForm onChanged={sessions.reload} />
       <DataExport />
+      <TwoFactorSection onTurnedOn={sessions.reload} />
       {loggingOut.value && (
         <Confirm
           title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}
