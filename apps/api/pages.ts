@@ -12,7 +12,7 @@ import type { State } from './state.ts';
 const webBuildFolder = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
 
 /** The first segments of the web client's paths. Each of these paths, and `/`, serves the client's only page. */
-export const clientPaths = ['login', 'register', 'invite', 'servers', 'dms', 'discovery', 'apps', 'settings'] as const;
+export const clientPaths = ['login', 'register', 'invite', 'servers', 'dms', 'discovery', 'apps', 'settings', 'reset-password'] as const;
 
 const isClientPath = (firstSegment: string): boolean => (clientPaths as readonly string[]).includes(firstSegment);
 
