@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { findOidcErrors, readIssuer, readProviderName } from './oidc.ts';
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
 import { tracingSettings } from './tracing.ts';
 
@@ -167,6 +168,15 @@ export const settings = {
     'everyone',
     oneOf('everyone', 'operators'),
   ),
+  OIDC_ISSUER: setting('URL of an OpenID Connect provider with which people can sign in, as in its metadata.', '', emptyAs(readIssuer, '')),
+  OIDC_CLIENT_ID: setting('Client id of this installation at the OpenID Connect provider.', '', text),
+  OIDC_CLIENT_SECRET: setting('Client secret of this installation at the OpenID Connect provider.', '', text),
+  OIDC_NAME: setting('Name of the OpenID Connect provider on its button.', 'SSO', readProviderName),
+  OIDC_ACCOUNTS: setting(
+    'Whether a sign-in by OpenID Connect can create an account (create), or only belongs to existing ones (link).',
+    'create',
+    oneOf('create', 'link'),
+  ),
   HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', integer(500, 300_000)),
   OUTBOUND_ALLOW: setting(
     'Comma-separated host:port pairs that outbound requests may reach even if they are private or use plain http. For development.',
@@ -209,8 +219,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const missing = storage.filter((name) => !env[name]);
   if (missing.length > 0 && missing.length < storage.length)
     errors.push(`${missing.join(', ')} must be set too: S3 needs all of ${storage.join(', ')}`);
-  if (errors.length) throw new Error(`Invalid configuration: ${errors.join('\n  ')}`);
   const values = Object.fromEntries(entries) as Values;
+  errors.push(...findOidcErrors(env, values.OIDC_ISSUER, values.OUTBOUND_ALLOW));
+  if (errors.length) throw new Error(`Invalid configuration: ${errors.join('\n  ')}`);
   return Object.freeze({
     ...values,
     LOG_PARTITIONS: values.LOG_PARTITIONS || (readRedisAddress(values.REDIS_URL).isCluster ? 16 : 1),

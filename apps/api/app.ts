@@ -21,12 +21,13 @@ import { createIdentify, type IdentifiedRequest, type Identify } from './middlew
 import { countLoginAttempt } from './middleware/login-limits.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
 import { createRequestMiddleware } from './middleware/request.ts';
-import { setSessionCookie } from './middleware/session-cookie.ts';
+import { setCookie, setSessionCookie } from './middleware/session-cookie.ts';
 import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
 import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBody } from './request-body.ts';
 import { AlternativeReply, type Route, SerializedReply, StreamedReply } from './route.ts';
+import { serveSignIn, ticketCookie } from './sign-in.ts';
 import type { State } from './state.ts';
 
 /** The response of a route. The body is a string, the bytes of a `SerializedReply`, or a `StreamedReply`. */
@@ -66,12 +67,16 @@ async function runRoute(
       isRepeatable: key !== '',
       page: identified.page,
       address: identified.address,
-      client: { address: identified.address, userAgent: ctx.get('User-Agent') },
+      client: { address: identified.address, userAgent: ctx.get('User-Agent'), tokenId: identified.tokenId },
       tokenId: identified.tokenId,
       countLoginAttempt: (username: string) => countLoginAttempt(ctx, platform, username, identified.address),
       setRateHeaders: (bucket: string, decision: RateDecision) => setRateHeaders(ctx, bucket, decision),
       setNextPage: (next: Record<string, string> | null) => setNextPage(ctx, platform.config.baseUrl, next),
       setSessionCookie: (token: string | null) => setSessionCookie(ctx, platform.config.baseUrl, token),
+      signInTicket: {
+        read: () => ctx.cookies.get(ticketCookie.name) ?? null,
+        clear: () => setCookie(ctx, platform.config.baseUrl, ticketCookie, null),
+      },
     };
     const run = (actor: Actor | null): ReturnType<Route['run']> => route.run(platform, actor, input);
     const managedServerId = route.manages && identified.actor ? await findManagedServer(platform, route, params, body) : null;
@@ -163,6 +168,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   app.use(createRequestMiddleware(platform, metrics));
   app.use(serveFiles(platform));
   app.use(serveImages(platform));
+  app.use(serveSignIn(platform));
   app.use(servePages(platform));
   app.use((ctx, next) => {
     ctx.path = ctx.path.replace('/%40me', '/@me');

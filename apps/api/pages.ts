@@ -12,7 +12,18 @@ import type { State } from './state.ts';
 const webBuildFolder = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
 
 /** The first segments of the web client's paths. Each of these paths, and `/`, serves the client's only page. */
-export const clientPaths = ['login', 'register', 'invite', 'servers', 'dms', 'discovery', 'apps', 'settings', 'reset-password'] as const;
+export const clientPaths = [
+  'login',
+  'register',
+  'invite',
+  'servers',
+  'dms',
+  'discovery',
+  'apps',
+  'settings',
+  'reset-password',
+  'sign-in',
+] as const;
 
 const isClientPath = (firstSegment: string): boolean => (clientPaths as readonly string[]).includes(firstSegment);
 
@@ -54,7 +65,7 @@ function findWebFile(path: string): WebFile | null {
 }
 
 /** Whether a path is used by programs. Unknown paths of these kinds are 404 as JSON, even in a browser. */
-const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
+export const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
 
 /** Whether a browser opens the path as a page: the request prefers HTML to JSON. */
 const isPageRequest = (ctx: Context): boolean =>

@@ -75,6 +75,8 @@ export interface RouteInput<P extends string, Q, B> {
   setNextPage: (next: Record<string, string> | null) => void;
   /** Sets the session cookie to a new token, or clears it (null). */
   setSessionCookie: (token: string | null) => void;
+  /** The cookie with a sign-in by OpenID Connect that belongs to no account yet. */
+  signInTicket: { read: () => string | null; clear: () => void };
   /** The token id of the caller's credential, for logging out. */
   tokenId: string | null;
 }

@@ -71,6 +71,7 @@ export const catalogue = {
   },
   already_answered: { status: 409, text: 'This interaction has already been answered. Send a follow-up instead.', from: 'spec' },
   bot_offline: { status: 409, text: 'The bot is offline, so the command was not sent.', from: 'house' },
+  already_linked: { status: 409, text: '{reason}.', from: 'house' },
   username_taken: { status: 409, text: 'This username is taken.', from: 'house' },
   secret_unreadable: {
     status: 409,

@@ -51,3 +51,6 @@ export type BeforeQuery = Static<typeof BeforeQuery>;
 /** The URL of a new avatar or icon (docs/behavior/accounts.md#pictures). */
 export const Picture = Type.Object({ url: Type.String() });
 export type Picture = Static<typeof Picture>;
+
+/** The caller's own password. An account without a password leaves it out (docs/behavior/accounts.md#accounts-without-a-password). */
+export const OwnPassword = Type.Optional(Type.String({ maxLength: 256 }));

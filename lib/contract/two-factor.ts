@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Nullable, Timestamp } from './shared.ts';
+import { Nullable, OwnPassword, Timestamp } from './shared.ts';
 
 /** A code of an authenticator app or a recovery code, as a person types it (docs/behavior/accounts.md#two-factor-authentication). */
 export const TwoFactorCode = Type.String({ minLength: 1, maxLength: limits.twoFactorCodeChars });
@@ -14,7 +14,7 @@ export const TwoFactorState = Type.Object({
 export type TwoFactorState = Static<typeof TwoFactorState>;
 
 /** `POST /api/users/@me/two-factor`. */
-export const TwoFactorStart = Type.Object({ password: Type.String({ maxLength: 256 }) });
+export const TwoFactorStart = Type.Object({ password: OwnPassword });
 export type TwoFactorStart = Static<typeof TwoFactorStart>;
 
 /** `POST /api/users/@me/two-factor` 200: a secret for an authenticator app, its `otpauth://` address, and until when it can be confirmed by a code. */
@@ -26,7 +26,7 @@ export const TwoFactorConfirmation = Type.Object({ code: TwoFactorCode });
 export type TwoFactorConfirmation = Static<typeof TwoFactorConfirmation>;
 
 /** A change of two-factor authentication that needs the password, and a code of the app or a recovery code. */
-export const TwoFactorChange = Type.Object({ password: Type.String({ maxLength: 256 }), code: TwoFactorCode });
+export const TwoFactorChange = Type.Object({ password: OwnPassword, code: TwoFactorCode });
 export type TwoFactorChange = Static<typeof TwoFactorChange>;
 
 /** New recovery codes. They are shown only in this response. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Name, Nullable, Timestamp } from './shared.ts';
+import { Id, Name, Nullable, OwnPassword, Timestamp } from './shared.ts';
 import { TwoFactorCode } from './two-factor.ts';
 
 /** A tag beside an author's name (docs/behavior/accounts.md#tags). */
@@ -102,7 +102,8 @@ export type Profile = Static<typeof Profile>;
 export const ProfileQuery = Type.Object({ serverId: Type.Optional(Id) });
 export type ProfileQuery = Static<typeof ProfileQuery>;
 
-const Username = Type.String({
+/** A username that a person chooses. */
+export const Username = Type.String({
   minLength: 2,
   maxLength: 32,
   pattern: '^[a-z0-9_.]+$',
@@ -150,10 +151,14 @@ export type PasswordResetInput = Static<typeof PasswordResetInput>;
 export const PasswordResetPreview = Type.Object({ user: UserSummary, expiresAt: Timestamp });
 export type PasswordResetPreview = Static<typeof PasswordResetPreview>;
 
-/** `GET /api/instance`: who can create accounts and servers on this installation. */
+/**
+ * `GET /api/instance`: who can create accounts and servers on this installation, and the provider of OpenID Connect, if there is one: its name, and whether it
+ * can create accounts.
+ */
 export const Instance = Type.Object({
   registration: Type.Union([Type.Literal('open'), Type.Literal('invite'), Type.Literal('closed')]),
   serverCreation: Type.Union([Type.Literal('everyone'), Type.Literal('operators')]),
+  signIn: Nullable(Type.Object({ name: Type.String(), canCreate: Type.Boolean() })),
 });
 export type Instance = Static<typeof Instance>;
 
@@ -173,7 +178,7 @@ export const OwnSession = Type.Object({
 export type OwnSession = Static<typeof OwnSession>;
 
 /** `POST /api/users/@me/export`. */
-export const ExportInput = Type.Object({ password: Type.String({ maxLength: 256 }) });
+export const ExportInput = Type.Object({ password: OwnPassword });
 
 /** The export of the caller's data. `bytes` and `expiresAt` are null until it is ready. */
 export const Export = Type.Object({
@@ -186,5 +191,5 @@ export const Export = Type.Object({
 export type Export = Static<typeof Export>;
 
 /** `PUT /api/users/@me/password`. */
-export const PasswordInput = Type.Object({ currentPassword: Type.String({ maxLength: 256 }), newPassword: Password });
+export const PasswordInput = Type.Object({ currentPassword: OwnPassword, newPassword: Password });
 export type PasswordInput = Static<typeof PasswordInput>;

@@ -1,10 +1,12 @@
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../base/log.ts';
 import { createMetrics, type Metrics } from '../base/metrics.ts';
+import type { OpenIdProvider } from '../outbound/openid-provider.ts';
 import { createOutbound, type Outbound } from '../outbound/request.ts';
 import { type OpenedPlatform, openCommonPlatform, type Platform } from './common-platform.ts';
 import { openBlobs } from './files/blobs.ts';
 import type { Blobs } from './files/store.ts';
+import { openOpenIdProvider } from './openid.ts';
 import { type Consumers, type OnJobEnded, openConsumers } from './queue/consumers.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './queue/job-priorities.ts';
 import { type Enqueue, type Handlers, openProducer, type Producer } from './queue/queue.ts';
@@ -64,6 +66,8 @@ export interface ApiPlatform extends FilesPlatform {
   readonly preflight: Preflight;
   /** Marks an account's presence as changed; a worker publishes it. */
   readonly markPresenceChanged: PresenceChanged;
+  /** The provider of OpenID Connect; null if none is configured. */
+  readonly openIdProvider: OpenIdProvider | null;
 }
 
 /**
@@ -138,6 +142,7 @@ export async function openApiPlatform(config: Config, log: Logger): Promise<ApiP
   return {
     ...queue,
     blobs,
+    openIdProvider: openOpenIdProvider(config, log),
     close: async () => {
       blobs.close();
       await queue.close();

@@ -35,6 +35,7 @@ const owners: Record<string, string[]> = {
   '@fastify/busboy': ['apps/api/'],
   sharp: ['workers/'],
   undici: ['lib/outbound/'],
+  'openid-client': ['lib/outbound/'],
   '@aws-sdk/client-s3': ['lib/store/files/'],
   // The dashboard needs BullMQ queues. lib/store provides them, so apps/ops never imports bullmq.
   '@bull-board/api': ['apps/ops/'],

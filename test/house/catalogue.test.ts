@@ -45,6 +45,7 @@ const documented = {
     method_not_allowed: 405,
     already_answered: 409,
     bot_offline: 409,
+    already_linked: 409,
     username_taken: 409,
     idempotency_conflict: 409,
     secret_unreadable: 409,

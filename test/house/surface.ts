@@ -114,6 +114,12 @@ export const surface: readonly Endpoint[] = [
      GET /api/users/@me/sessions
      DELETE /api/users/@me/sessions
      DELETE /api/users/@me/sessions/{id}
+     GET /api/users/@me/sign-in
+     PUT /api/users/@me/sign-in
+     DELETE /api/users/@me/sign-in
+     GET /api/auth/oidc/pending
+     POST /api/auth/oidc/account
+     POST /api/auth/oidc/link
      PUT /api/users/@me/password
       POST /api/users/@me/export
      GET /api/users/@me/export

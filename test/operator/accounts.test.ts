@@ -113,6 +113,15 @@ describe('operators’ commands for accounts', () => {
     expect((await logIn()).status).to.equal(200);
   });
 
+  it('account shows the linked account of the OpenID Connect provider', async () => {
+    expect((await json('account', person.id)).account).to.include({ identity: null });
+    const identity = { issuer: 'https://sso.example.org', subject: `subject ${person.id}`, linkedAt: new Date(0) };
+    await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { identity } });
+    const { json: shown, text } = await run('account', person.id);
+    expect(shown.account).to.deep.include({ identity: { ...identity, linkedAt: '1970-01-01T00:00:00.000Z' } });
+    expect(text).to.include(`identity: “${identity.subject}” of ${identity.issuer} since 1970-01-01T00:00:00.000Z`);
+  });
+
   describe('reset-password', () => {
     const makeCode = async (): Promise<string> => {
       const { link } = await json('reset-password', person.id);

@@ -61,6 +61,7 @@ export const serversPopulation: Record<string, Population> = {
       ...oneIn(50, n, {
         twoFactor: { secret: hash(n), enabledAt: at(n), lastStep: n, recoveryCodes: [hash(n)] },
       }),
+      ...(isBot(n) || n % 2 ? {} : { identity: { issuer: 'https://sso.example.org', subject: `subject${n}`, linkedAt: at(n) } }),
       ...outbox(n, 20),
     }),
   ],

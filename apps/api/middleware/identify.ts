@@ -36,7 +36,7 @@ function chooseBucket(platform: ApiPlatform, route: Route, accountId: string | n
 }
 
 /** The bucket of an address. Its rate and burst are two fifths of a caller's. */
-const toAddressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => ({
+export const toAddressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => ({
   key: `address:${address}`,
   perSecond: (perSecond * 2) / 5,
   burst: (burst * 2) / 5,

@@ -30,9 +30,21 @@ export function readToken(ctx: Context, baseUrl: string): PresentedToken | null 
   return cookie ? { token: cookie, isBot: false } : null;
 }
 
-/** Sets the cookie of a new session, HttpOnly and SameSite=Lax, or clears it (null). */
-export function setSessionCookie(ctx: Context, baseUrl: string, token: string | null): void {
-  const isSecure = baseUrl.startsWith('https:');
-  const parts = [`${cookieName}=${token ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax', `Max-Age=${token ? sessionLifeMs / 1000 : 0}`];
-  ctx.append('Set-Cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+/** A cookie that only requests send, never scripts. It is sent with navigations from other sites, unless it is `isStrict`. */
+export interface Cookie {
+  name: string;
+  path: string;
+  lifeMs: number;
+  isStrict?: true;
 }
+
+/** Sets a cookie, or clears it (null). Under https it is secure. */
+export function setCookie(ctx: Context, baseUrl: string, { name, path, lifeMs, isStrict }: Cookie, value: string | null): void {
+  const isSecure = baseUrl.startsWith('https:');
+  const parts = [`${name}=${value ?? ''}`, `Path=${path}`, 'HttpOnly', `SameSite=${isStrict ? 'Strict' : 'Lax'}`];
+  ctx.append('Set-Cookie', [...parts, `Max-Age=${value ? lifeMs / 1000 : 0}`, ...(isSecure ? ['Secure'] : [])].join('; '));
+}
+
+/** Sets the cookie of a new session, HttpOnly and SameSite=Lax, or clears it (null). */
+export const setSessionCookie = (ctx: Context, baseUrl: string, token: string | null): void =>
+  setCookie(ctx, baseUrl, { name: cookieName, path: '/', lifeMs: sessionLifeMs }, token);

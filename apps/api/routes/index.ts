@@ -23,6 +23,7 @@ import { readsRoutes } from './reads.ts';
 import { rolesRoutes } from './roles.ts';
 import { serversRoutes } from './servers.ts';
 import { sessionsRoutes } from './sessions.ts';
+import { signInRoutes } from './sign-in.ts';
 import { syncRoutes } from './sync.ts';
 import { threadsRoutes } from './threads.ts';
 import { twoFactorRoutes } from './two-factor.ts';
@@ -45,6 +46,7 @@ const sections: readonly Route[] = [
   ...sessionsRoutes,
   ...exportsRoutes,
   ...twoFactorRoutes,
+  ...signInRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

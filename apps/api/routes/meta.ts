@@ -13,7 +13,11 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       summary: 'Returns who can create accounts and servers on this installation.',
       reply: { status: 200, body: Instance },
       errors: ['rate_limited'],
-      run: async ({ config }) => ({ registration: config.REGISTRATION, serverCreation: config.SERVER_CREATION }),
+      run: async ({ config: { REGISTRATION, SERVER_CREATION, OIDC_ISSUER, OIDC_NAME, OIDC_ACCOUNTS } }) => ({
+        registration: REGISTRATION,
+        serverCreation: SERVER_CREATION,
+        signIn: OIDC_ISSUER === '' ? null : { name: OIDC_NAME, canCreate: OIDC_ACCOUNTS === 'create' },
+      }),
     }),
     route({
       method: 'GET',

@@ -40,7 +40,7 @@ export const twoFactorRoutes: readonly Route[] = [
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
-      return startTwoFactor(platform, actor, body.password, client);
+      return startTwoFactor(platform, actor, body, client);
     },
   }),
   route({

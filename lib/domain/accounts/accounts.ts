@@ -25,10 +25,30 @@ export const toMe = (account: AccountDoc): Me => ({
   createdAt: account.createdAt.toISOString(),
 });
 
-/** Opens a session for a person and returns what a login returns. Refuses as `createSession` does. */
-export async function openSession(platform: Platform, account: AccountDoc, client: Client): Promise<Session> {
-  return { user: toMe(account), token: await createSession(platform, account, client) };
+/** Opens a session for a person and returns what a login returns. `isByProvider` as in `createSession`, as which it refuses. */
+export async function openSession(platform: Platform, account: AccountDoc, client: Client, isByProvider = false): Promise<Session> {
+  return { user: toMe(account), token: await createSession(platform, account, client, isByProvider) };
 }
+
+/** The document of a new person with the id `id`. Without a display name it shows the username. */
+export const newPerson = (
+  platform: Platform,
+  id: string,
+  { username, displayName }: Pick<RegisterInput, 'username' | 'displayName'>,
+  passwordHash: string | null,
+): AccountDoc => ({
+  _id: id,
+  kind: 'person',
+  username,
+  displayName: displayName?.trim() ?? username,
+  avatarUrl: null,
+  tag: null,
+  passwordHash,
+  applicationId: null,
+  status: 'online',
+  customStatus: null,
+  createdAt: new Date(platform.now()),
+});
 
 /** Refuses a registration that the setting REGISTRATION does not allow (docs/behavior/accounts.md#registration). */
 async function requireRegistration(platform: Platform, { invite }: RegisterInput): Promise<void> {
@@ -51,19 +71,7 @@ export async function register(platform: Platform, input: RegisterInput, newId: 
   // A registration that is run again after a crash has no code, so it must not log in to an account that has turned two-factor authentication on since.
   if (existing?._id === newId && !hasTwoFactor(existing)) return openSession(platform, existing, client);
   if (existing) return refuse('username_taken');
-  const account: AccountDoc = {
-    _id: newId,
-    kind: 'person',
-    username: input.username,
-    displayName: input.displayName?.trim() ?? input.username,
-    avatarUrl: null,
-    tag: null,
-    passwordHash: await queueHash(client.address, () => hashPassword(input.password)),
-    applicationId: null,
-    status: 'online',
-    customStatus: null,
-    createdAt: new Date(platform.now()),
-  };
+  const account = newPerson(platform, newId, input, await queueHash(client.address, () => hashPassword(input.password)));
   if (await insertNew(accounts, account)) return openSession(platform, account, client);
   const created = await accounts.findOne({ _id: newId, username: input.username });
   return created ? openSession(platform, created, client) : refuse('username_taken');

@@ -2,13 +2,13 @@ import { refuse } from '../../base/errors.ts';
 import type { LoginInput } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
+import type { Client } from './client.ts';
 import { queueHash, verifyPassword } from './passwords.ts';
-import type { Client } from './sessions.ts';
 import { consumeCode, hasTwoFactor } from './two-factor-codes.ts';
 
 /**
- * Checks a person's username, password and, with two-factor authentication, code; returns the account. An unknown username and a wrong password are refused
- * with the same 401 after the same time. Only after a right password, refuses `two_factor_required` without a code, `two_factor_invalid` for a wrong or used
+ * Checks a person's username, password and, with two-factor authentication, code; returns the account. An unknown username, a wrong password and an account
+ * without a password are refused with the same 401 after the same time. Only after a right password, refuses `two_factor_required` without a code, `two_factor_invalid` for a wrong or used
  * one, and as `consumeCode`. Otherwise refuses as `queueHash` does.
  */
 export async function authenticatePerson(

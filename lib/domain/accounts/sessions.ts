@@ -5,16 +5,13 @@ import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
+import type { Client } from './client.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { describeDevice } from './device-name.ts';
 import { refusePassword, requireOwnPassword } from './own-password.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 
-/** The sender of a request: the address that rate limits count, and the `User-Agent` header. */
-export interface Client {
-  address: string;
-  userAgent: string;
-}
+export type { Client } from './client.ts';
 
 /** How often to try to make room for a session. Concurrent logins may take the room. */
 const triesMax = 20;
@@ -31,10 +28,15 @@ const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<un
 
 /**
  * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
- * longest. Refuses `unauthorized` when the password was changed since `account` was read, `two_factor_required` when two-factor authentication was turned on
- * since, and `account_suspended`, because all of them end all sessions.
+ * longest. `isByProvider`: the OpenID Connect provider has just confirmed who the person is. Refuses `unauthorized` when the password was changed since
+ * `account` was read, `two_factor_required` when two-factor authentication was turned on since, and `account_suspended`, because all of them end all sessions.
  */
-export async function createSession(platform: Platform, account: AccountDoc, { address, userAgent }: Client): Promise<string> {
+export async function createSession(
+  platform: Platform,
+  account: AccountDoc,
+  { address, userAgent }: Client,
+  isByProvider = false,
+): Promise<string> {
   const { tokens, accounts } = platform.db;
   const createdAt = new Date(platform.now());
   const scope = { accountId: account._id };
@@ -50,6 +52,7 @@ export async function createSession(platform: Platform, account: AccountDoc, { a
     lastUsedAt: createdAt,
     address,
     device: describeDevice(userAgent),
+    ...(isByProvider ? { isByProvider } : {}),
   };
   for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, scope, limits.loginSessionsPerPerson, fresh)).outcome === 'full'; tries++) {
     if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
@@ -116,7 +119,7 @@ export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: stri
   withSessionsEnded(platform, actor.id, () => deleteOtherSessions(platform, actor.id, tokenId));
 
 /**
- * Changes the caller's password and ends all other sessions, on every node at once. Refuses `invalid_request` for a wrong current password. Also refuses as
+ * Changes the caller's password, or sets the first one, and ends all other sessions, on every node at once. Refuses as `requireOwnPassword` and
  * `queueHash`.
  */
 export async function changePassword(

@@ -1,6 +1,13 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { RecoveryCodes, TwoFactorChange, TwoFactorConfirmation, TwoFactorSetup, TwoFactorState } from '../../contract/two-factor.ts';
+import type {
+  RecoveryCodes,
+  TwoFactorChange,
+  TwoFactorConfirmation,
+  TwoFactorSetup,
+  TwoFactorStart,
+  TwoFactorState,
+} from '../../contract/two-factor.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { seal, unseal } from '../../store/seal.ts';
@@ -41,7 +48,12 @@ export async function getTwoFactor(platform: Platform, actor: Actor): Promise<Tw
  * Makes a secret for the caller's authenticator app, which replaces an earlier one that was not confirmed. Nothing else changes until a code confirms it.
  * Refuses `invalid_request` if two-factor authentication is on. Also refuses as `requireOwnPassword`.
  */
-export async function startTwoFactor(platform: Platform, actor: Actor, password: string, client: Client): Promise<TwoFactorSetup> {
+export async function startTwoFactor(
+  platform: Platform,
+  actor: Actor,
+  { password }: TwoFactorStart,
+  client: Client,
+): Promise<TwoFactorSetup> {
   await requireOwnPassword(platform, actor.id, password, client, '/password');
   const secret = createTotpSecret();
   const expiresAt = new Date(platform.now() + limits.twoFactorSetupMs);

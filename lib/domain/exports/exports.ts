@@ -57,7 +57,7 @@ function newExport(platform: FilesPlatform, accountId: string): ShownExport {
  * `requireOwnPassword` does, and with `exported_recently` within 24 hours after the last request, unless that one has failed. The unique index on the account
  * allows one export also for simultaneous requests.
  */
-export async function requestExport(platform: FilesPlatform, { id }: Actor, password: string, client: Client): Promise<Export> {
+export async function requestExport(platform: FilesPlatform, { id }: Actor, password: string | undefined, client: Client): Promise<Export> {
   await requireOwnPassword(platform, id, password, client, '/password');
   const { exports } = platform.db;
   for (let tries = 1; tries <= triesMax; tries++) {

@@ -123,6 +123,8 @@ export interface AccountDetails extends ListedAccount {
   kind: AccountDoc['kind'];
   tag: AccountDoc['tag'];
   suspendedReason: string | null;
+  /** The account of the OpenID Connect provider that logs the person in. */
+  identity: { issuer: string; subject: string; linkedAt: string } | null;
   sessions: number;
   lastUsedAt: string | null;
   twoFactor: boolean;
@@ -153,6 +155,7 @@ export async function getAccountDetails(platform: Platform, id: string): Promise
     kind: account.kind,
     tag: account.tag,
     suspendedReason: account.suspendedReason ?? null,
+    identity: account.identity ? { ...account.identity, linkedAt: account.identity.linkedAt.toISOString() } : null,
     sessions: sessions.length,
     lastUsedAt: sessions[0]?.lastUsedAt?.toISOString() ?? null,
     twoFactor: account.twoFactor !== undefined,

@@ -11,7 +11,11 @@ describe('settings of registration and of the creation of servers', () => {
   const byInvite = use(() => startSecondApi(api, { REGISTRATION: 'invite', SERVER_CREATION: 'operators' }));
 
   it('by default everybody can create an account and a server', async () => {
-    expect(await send(api, 200, null, 'GET', '/api/instance')).to.deep.equal({ registration: 'open', serverCreation: 'everyone' });
+    expect(await send(api, 200, null, 'GET', '/api/instance')).to.deep.equal({
+      registration: 'open',
+      serverCreation: 'everyone',
+      signIn: null,
+    });
     await send(api, 201, null, 'POST', '/api/auth/register', { username: word('open'), password, invite: 'ignored' });
   });
 

@@ -84,6 +84,22 @@ const twoFactorRows: readonly Row[] = [
   row('POST /api/users/@me/two-factor/recovery-codes', refusedHere, 200, () => ({ body: wrongPassword }), 'with a wrong password'),
 ];
 
+/** Sign-in by OpenID Connect, where no provider is configured. */
+const signInRows: readonly Row[] = [
+  row('GET /api/auth/oidc/pending', [refuseAll('404 not_found')], 200, () => ({})),
+  row('POST /api/auth/oidc/account', [refuseAll('404 not_found')], 201, () => ({ body: { username: 'someone' } })),
+  row('POST /api/auth/oidc/link', [refuseAll('404 not_found')], 200, () => ({ body: { username: 'someone', password: 'a password' } })),
+  row('GET /api/users/@me/sign-in', peopleOnly, 200, () => ({})),
+  row('PUT /api/users/@me/sign-in', [...peopleOnly, refuseAll('404 not_found')], 204, () => ({ body: { password: 'a password' } })),
+  row(
+    'DELETE /api/users/@me/sign-in',
+    [...peopleOnly, refuseAll('400 invalid_request')],
+    204,
+    () => ({ body: { password: 'not the password' } }),
+    'with a wrong password',
+  ),
+];
+
 /** A call with a new server of the owner that is listed in Discovery. */
 async function listedCall(fixture: MatrixFixture): Promise<Call> {
   const id = await fixture.makeServer();
@@ -133,6 +149,7 @@ export const peopleRows: readonly Row[] = [
   ...sessionRows,
   ...exportRows,
   ...twoFactorRows,
+  ...signInRows,
   ...communityRows,
   ...pictureRows,
 ];

@@ -30,6 +30,8 @@ export interface AccountDoc extends Outbox<AccountEvent> {
   twoFactor?: TwoFactor;
   /** The secret that the person was shown to turn two-factor authentication on with, encrypted under APP_KEY, and until when it can be confirmed. */
   twoFactorSetup?: { secret: string; expiresAt: Date };
+  /** The account of the OpenID Connect provider that logs this person in, and since when. Absent if there is none. */
+  identity?: { issuer: string; subject: string; linkedAt: Date };
 }
 
 /** The two-factor authentication of a person. */
@@ -48,6 +50,10 @@ export interface TwoFactor {
 export const accountSchema = new Schema<AccountDoc>({}, { collection: 'accounts' });
 indexOutbox(accountSchema);
 accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { kind: 'person' } });
+accountSchema.index(
+  { 'identity.issuer': 1, 'identity.subject': 1 },
+  { unique: true, partialFilterExpression: { 'identity.subject': { $exists: true } } },
+);
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
 /** The index of the accounts with two-factor authentication, whose secrets are encrypted again when the key is replaced. */
 export const twoFactorIndex = 'twoFactor';
@@ -72,6 +78,8 @@ export interface TokenDoc {
   address?: string;
   /** A readable name of the session's device, such as `Firefox on Windows`. Absent for bots. */
   device?: string;
+  /** Whether the OpenID Connect provider confirmed who opened the session, as it was opened. Absent if not. */
+  isByProvider?: true;
 }
 
 export const tokenSchema = new Schema<TokenDoc>({}, { collection: 'tokens' });

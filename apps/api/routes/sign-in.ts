@@ -1,0 +1,127 @@
+import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
+import { Session } from '../../../lib/contract/user.ts';
+import {
+  createAccountByTicket,
+  getOwnSignIn,
+  getPendingSignIn,
+  linkByPassword,
+  linkOwnIdentity,
+  unlinkOwnIdentity,
+} from '../../../lib/domain/accounts/identities.ts';
+import { type Route, route } from '../route.ts';
+
+/**
+ * The routes of a sign-in by OpenID Connect that has come back from the provider (docs/behavior/accounts.md#sign-in-by-openid-connect). `apps/api/sign-in.ts`
+ * serves the way to the provider and back.
+ */
+export const signInRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/auth/oidc/pending',
+    auth: 'none',
+    summary: 'Returns the sign-in by OpenID Connect of this browser that belongs to no account yet, with names for a new account.',
+    reply: { status: 200, body: PendingSignIn },
+    errors: ['unauthorized', 'not_found', 'rate_limited'],
+    run: async (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket.read()),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/oidc/account',
+    auth: 'none',
+    summary: 'Creates an account without a password for the pending sign-in of this browser, and logs it in as a registration does.',
+    body: SignInAccountInput,
+    reply: { status: 201, body: Session },
+    rateLimit: 'login',
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'registration_closed',
+      'not_found',
+      'already_linked',
+      'username_taken',
+      'rate_limited',
+      'unavailable',
+    ],
+    run: async (platform, _actor, { body, newId, client, signInTicket, setSessionCookie }) => {
+      const session = await createAccountByTicket(platform, signInTicket.read(), body, newId, client);
+      signInTicket.clear();
+      setSessionCookie(session.token);
+      return session;
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/auth/oidc/link',
+    auth: 'none',
+    summary:
+      'Links the pending sign-in of this browser to the account of a username and its password, with a code if the account needs one, and logs in. Counts as a login.',
+    body: SignInLinkInput,
+    reply: { status: 200, body: Session },
+    rateLimit: 'login',
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'two_factor_required',
+      'two_factor_invalid',
+      'account_suspended',
+      'not_found',
+      'already_linked',
+      'rate_limited',
+      'two_factor_locked',
+      'unavailable',
+    ],
+    run: async (platform, _actor, { body, client, countLoginAttempt, signInTicket, setSessionCookie }) => {
+      await countLoginAttempt(body.username);
+      const session = await linkByPassword(platform, signInTicket.read(), body, client);
+      signInTicket.clear();
+      setSessionCookie(session.token);
+      return session;
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/@me/sign-in',
+    auth: 'person',
+    summary: 'Returns how the caller logs in: with a password, by OpenID Connect, or both.',
+    reply: { status: 200, body: OwnSignIn },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: (platform, actor, { client }) => getOwnSignIn(platform, actor, client),
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/users/@me/sign-in',
+    auth: 'person',
+    summary:
+      'Links the pending sign-in of this browser to the caller, who gives the own password. A wrong password counts as a login does.',
+    body: SignInPasswordInput,
+    reply: { status: 204 },
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'bots_not_allowed',
+      'account_suspended',
+      'not_found',
+      'already_linked',
+      'rate_limited',
+      'unavailable',
+    ],
+    run: async (platform, actor, { body, client, countLoginAttempt, signInTicket }) => {
+      await countLoginAttempt(actor.account.username);
+      await linkOwnIdentity(platform, actor, signInTicket.read(), body, client);
+      signInTicket.clear();
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/users/@me/sign-in',
+    auth: 'person',
+    summary: 'Unlinks the account of the OpenID Connect provider from the caller, who gives the own password. Sessions stay.',
+    body: SignInPasswordInput,
+    reply: { status: 204 },
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
+    run: async (platform, actor, { body, client, countLoginAttempt }) => {
+      await countLoginAttempt(actor.account.username);
+      await unlinkOwnIdentity(platform, actor, body, client);
+    },
+  }),
+];
