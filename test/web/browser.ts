@@ -13,7 +13,7 @@ export interface Site extends TestParlance {
 
 /** Starts all roles with the pages of the last build (`npm run build`). */
 export async function startSite(overrides: Record<string, string> = {}): Promise<Site> {
-  const [port, gatewayPort] = [await freePort(), await freePort()];
+  const [port, gatewayPort] = [Number(overrides.PORT ?? (await freePort())), await freePort()];
   const origin = `http://localhost:${port}`;
   const parlance = await startParlance({
     PORT: String(port),

@@ -16,6 +16,7 @@ const settings = (page: string) => (demo: Demo) => `/servers/${demo.server.id}/s
 export const shownPages: Record<string, PageEntry> = {
   home: { path: () => '/', heading: /^Hello/ },
   'reset password': { path: () => '/reset-password', heading: 'Choose a new password' },
+  'failed sign-in': { path: () => '/sign-in?error=expired', heading: 'Login with SSO failed' },
   channel: { path: channel, heading: 'general' },
   'pinned messages': { path: channel, heading: 'general', open: (page) => page.getByRole('button', { name: 'Pinned messages' }).click() },
   threads: { path: channel, heading: 'general', open: (page) => page.getByRole('button', { name: 'Threads' }).click() },

@@ -11,16 +11,17 @@ import { Shell } from './shell.tsx';
 const LoginPage = lazy(() => import('./login.tsx').then((page) => page.LoginPage));
 const RegisterPage = lazy(() => import('./register.tsx').then((page) => page.RegisterPage));
 const ResetPasswordPage = lazy(() => import('./reset-password.tsx').then((page) => page.ResetPasswordPage));
+const SignInPage = lazy(() => import('./sign-in.tsx').then((page) => page.SignInPage));
 const InvitePage = lazy(() => import('./invite.tsx').then((page) => page.InvitePage));
 
 /** The paths of this client. The developer portal is a separate page, and files and the API are not pages. */
 const clientPaths = /^\/(?!developers|api|files|images)/;
 
 /** The paths that need no login. */
-const publicPages = /^\/(login|register|reset-password|invite)(\/|$)/;
+const publicPages = /^\/(login|register|reset-password|sign-in|invite)(\/|$)/;
 
 /** The first segments of all paths of this client. */
-const knownPages = /^\/(?:(?:login|register|reset-password|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
+const knownPages = /^\/(?:(?:login|register|reset-password|sign-in|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
 
 /** The page for an unknown path, for users who are not logged in. */
 function NotFoundPage(): JSX.Element {
@@ -44,6 +45,7 @@ function Pages(): JSX.Element {
     <Router>
       <Route path="/register" component={RegisterPage} />
       <Route path="/reset-password" component={ResetPasswordPage} />
+      <Route path="/sign-in" component={SignInPage} />
       <Route path="/invite/:code" component={InvitePage} />
       <Route default component={LoginPage} />
     </Router>

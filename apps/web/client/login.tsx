@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { hasCode, useCode, useNext } from './entry.ts';
+import { ProviderLink } from './provider-link.tsx';
 import { TwoFactorStep } from './two-factor-step.tsx';
 
 /** A login link that was opened: its code, and the account that it logs in. */
@@ -151,6 +152,7 @@ export function LoginPage(): JSX.Element {
         <Button type="submit" variant="main" busy={task.busy}>
           Log in
         </Button>
+        <ProviderLink path={path} />
         {instance.value?.registration !== 'closed' && (
           <p>
             New here? <a href={`/register${location.search}`}>Create an account</a>

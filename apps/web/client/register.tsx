@@ -8,9 +8,10 @@ import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { NewPasswordField } from '../ui/new-password-field.tsx';
 import { useNext } from './entry.ts';
+import { ProviderLink } from './provider-link.tsx';
 
 /** Says why nobody can create an account here, instead of the form. */
-function NoRegistration({ isClosed }: { isClosed: boolean }): JSX.Element {
+function NoRegistration({ isClosed, path }: { isClosed: boolean; path: string }): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
@@ -20,6 +21,7 @@ function NoRegistration({ isClosed }: { isClosed: boolean }): JSX.Element {
             ? 'Only people with an account can use this installation. Ask its operator for one.'
             : 'To create an account, open an invite link to a server first.'}
         </p>
+        <ProviderLink path={path} />
         <p>
           Already have an account? <a href={`/login${location.search}`}>Log in</a>
         </p>
@@ -49,7 +51,7 @@ export function RegisterPage(): JSX.Element {
       <main class="entry">{loading.error ? <ErrorNotice error={loading.error} retry={load} /> : <p class="spinner">Loading…</p>}</main>
     );
   if (registration === 'closed' || (registration === 'invite' && invite === null))
-    return <NoRegistration isClosed={registration === 'closed'} />;
+    return <NoRegistration isClosed={registration === 'closed'} path={path} />;
   return (
     <main class="entry">
       <form class="form" onSubmit={submit}>
@@ -79,6 +81,7 @@ export function RegisterPage(): JSX.Element {
         <Button type="submit" variant="main" busy={task.busy}>
           Create account
         </Button>
+        <ProviderLink path={path} />
         <p>
           Already have an account? <a href={`/login${location.search}`}>Log in</a>
         </p>

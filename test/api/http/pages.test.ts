@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +48,11 @@ describe('pages', () => {
     ['/favicon.svg', 'image/svg+xml', 'public, max-age=86400', '<svg/>'],
     ['/app.webmanifest', 'application/manifest+json; charset=utf-8', 'public, max-age=86400', '{}'],
   ];
+  it('the server knows every page of the client', () => {
+    const [, names = ''] = /knownPages = \/\^\\\/\(\?:\(\?:([a-z|-]+)\)/.exec(readFileSync('apps/web/client/app.tsx', 'utf8')) ?? [];
+    expect(clientPaths).to.have.members(names.split('|'));
+  });
+
   for (const [path, type, caching, body] of table)
     it(`200 for GET and HEAD of ${path}`, async () => {
       const [get, head] = [await pages.get(path), await pages.get(path, {}, 'HEAD')];

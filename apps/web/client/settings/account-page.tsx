@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { OwnSession } from '../../../../lib/contract/user.ts';
 import { ApiError, call, path } from '../../api/call.ts';
 import { me } from '../../state/session.ts';
+import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -12,6 +13,8 @@ import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { DataExport } from './data-export.tsx';
+import { needsLogin, OwnPasswordField, useOwnSignIn } from './own-password-field.tsx';
+import { SignInSection } from './sign-in.tsx';
 import { TwoFactorSection } from './two-factor.tsx';
 
 const sessionsPath = '/api/users/@me/sessions';
@@ -28,7 +31,9 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         errors: [{ path: '/repeated', message: 'Enter the same password again.' }],
       });
     await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value });
+    await loadOwnSignIn().catch(() => undefined); // the password is changed anyway
   };
+  const isFirst = ownSignIn.value?.hasPassword === false;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task.run(change).then((done) => {
@@ -40,15 +45,12 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <h3>Change password</h3>
+      <h3>{isFirst ? 'Set a password' : 'Change password'}</h3>
       <p class="soft">This logs you out on all other devices.</p>
       {/* Password managers need the username that belongs to the password. */}
       <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
-      <TextField
+      <OwnPasswordField
         label="Current password"
-        type="password"
-        required
-        autocomplete="current-password"
         value={current.value}
         onValue={(value) => (current.value = value)}
         error={task.error?.at('/currentPassword')}
@@ -70,8 +72,8 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
       />
       <ErrorNotice error={task.error} shown={['/currentPassword', '/newPassword', '/repeated']} />
       <div class="actions">
-        <Button type="submit" variant="main" busy={task.busy}>
-          Change password
+        <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>
+          {isFirst ? 'Set password' : 'Change password'}
         </Button>
       </div>
     </form>
@@ -98,10 +100,10 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
   );
 }
 
-/** The account page: the user's sessions, password and data. */
-/** The account page: the user's sessions, password and two-factor authentication. */
+/** The account page: the user's sessions, sign-in, password, two-factor authentication and data. */
 export function AccountPage(): JSX.Element {
   const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
+  useOwnSignIn();
   const loggingOut = useSignal<OwnSession | 'others' | null>(null);
   const list = sessions.value && [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
   const close = (): void => {
@@ -137,8 +139,9 @@ export function AccountPage(): JSX.Element {
         )}
       </section>
       <PasswordForm onChanged={sessions.reload} />
-      <DataExport />
       <TwoFactorSection onTurnedOn={sessions.reload} />
+      <SignInSection />
+      <DataExport />
       {loggingOut.value && (
         <Confirm
           title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}

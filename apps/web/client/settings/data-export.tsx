@@ -7,10 +7,11 @@ import { me } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { useTask } from '../../ui/form.tsx';
 import { dateOf, shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
+import { needsLogin, OwnPasswordField } from './own-password-field.tsx';
 
 const exportPath = '/api/users/@me/export';
 
@@ -37,11 +38,8 @@ function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; on
       <form class="form" onSubmit={submit}>
         {/* Password managers need the username that belongs to the password. */}
         <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
-        <TextField
+        <OwnPasswordField
           label="Password"
-          type="password"
-          required
-          autocomplete="current-password"
           value={password.value}
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}
@@ -49,7 +47,7 @@ function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; on
         <ErrorNotice error={task.error} shown={['/password']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="main" busy={task.busy}>
+          <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>
             Request data
           </Button>
         </div>

@@ -13,22 +13,9 @@ import { dateOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { codeLabel } from '../two-factor-step.tsx';
+import { needsLogin, OwnPasswordField } from './own-password-field.tsx';
 
 const path = '/api/users/@me/two-factor';
-
-function PasswordField({ value, onValue, error }: { value: string; onValue: (value: string) => void; error?: string | undefined }) {
-  return (
-    <TextField
-      label="Your password"
-      type="password"
-      required
-      autocomplete="current-password"
-      value={value}
-      onValue={onValue}
-      error={error}
-    />
-  );
-}
 
 function CodeField({ label, ...rest }: { label: string; value: string; onValue: (value: string) => void; error?: string | undefined }) {
   return <TextField label={label} required autocomplete="one-time-code" maxLength={64} {...rest} />;
@@ -53,7 +40,12 @@ function TurnOnDialog({ onClose, onDone }: { onClose: () => void; onDone: (codes
         {setup.value === null ? (
           <>
             <p>You need an authenticator app, such as one of your password manager or of your phone. First, confirm that it is you.</p>
-            <PasswordField value={password.value} onValue={(value) => (password.value = value)} error={task.error?.at('/password')} />
+            <OwnPasswordField
+              label="Your password"
+              value={password.value}
+              onValue={(value) => (password.value = value)}
+              error={task.error?.at('/password')}
+            />
           </>
         ) : (
           <>
@@ -78,7 +70,7 @@ function TurnOnDialog({ onClose, onDone }: { onClose: () => void; onDone: (codes
         <ErrorNotice error={task.error} shown={setup.value === null ? ['/password'] : ['/code']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="main" busy={task.busy}>
+          <Button type="submit" variant="main" busy={task.busy} disabled={setup.value === null && needsLogin()}>
             {setup.value === null ? 'Continue' : 'Turn on'}
           </Button>
         </div>
@@ -112,12 +104,17 @@ function ChangeDialog({
     <Dialog title={title} onClose={onClose}>
       <form class="form" onSubmit={submit}>
         <p>{children}</p>
-        <PasswordField value={password.value} onValue={(value) => (password.value = value)} error={task.error?.at('/password')} />
+        <OwnPasswordField
+          label="Your password"
+          value={password.value}
+          onValue={(value) => (password.value = value)}
+          error={task.error?.at('/password')}
+        />
         <CodeField label={codeLabel} value={code.value} onValue={(value) => (code.value = value)} error={task.error?.at('/code')} />
         <ErrorNotice error={task.error} shown={['/password', '/code']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="danger" busy={task.busy}>
+          <Button type="submit" variant="danger" busy={task.busy} disabled={needsLogin()}>
             {action}
           </Button>
         </div>

@@ -1,0 +1,39 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { instance, loadInstance } from '../../state/instance.ts';
+import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
+import { TextField } from '../../ui/form.tsx';
+import { ProviderLink } from '../provider-link.tsx';
+
+/** Whether the user has no password and did not log in a moment ago, so that the account cannot be changed before another login. */
+export const needsLogin = (): boolean => ownSignIn.value?.hasPassword === false && !ownSignIn.value.isFresh;
+
+/** Loads how the user logs in, when the component is shown. */
+export function useOwnSignIn(): void {
+  useEffect(() => void Promise.all([loadInstance(), loadOwnSignIn()]).catch(() => undefined), []); // the form works without it
+}
+
+/** The field for the user's password in a form that changes the account. A user without a password confirms by a login instead. */
+export function OwnPasswordField({
+  label,
+  value,
+  onValue,
+  error,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  error: string | undefined;
+}): JSX.Element | null {
+  if (ownSignIn.value?.hasPassword !== false)
+    return (
+      <TextField label={label} type="password" required autocomplete="current-password" value={value} onValue={onValue} error={error} />
+    );
+  if (!needsLogin()) return null;
+  return (
+    <p>
+      Your account has no password. To change it, log in again with {instance.value?.signIn?.name ?? 'SSO'} first.{' '}
+      <ProviderLink path={location.pathname}>Log in again</ProviderLink>
+    </p>
+  );
+}
