@@ -25,7 +25,7 @@ export type PlatformCommand = Exclude<OperatorCommand, { command: 'migrate' } | 
 export type ListCommand =
   | { command: 'accounts' | 'servers'; query?: string; after?: string; limit?: number }
   | { command: 'account'; userId: string }
-  | { command: 'storage'; limit?: number }
+  | { command: 'storage'; after?: string; limit?: number }
   | { command: 'audit'; before?: string; limit?: number };
 
 /** A parsed command line. `usage` means that it is not valid. */
@@ -83,6 +83,7 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
   program
     .command('storage')
     .description('list the servers that store files, largest first')
+    .option('--after <serverId>', 'continue after the end of a page', parseText(textChars))
     .option('--limit <n>', help, parseLimit)
     .action((page: Page) => take({ command: 'storage', ...page }));
   program

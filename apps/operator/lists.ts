@@ -32,12 +32,11 @@ export async function executeList(platform: Platform, command: ListCommand): Pro
     }
     case 'servers': {
       const page = await listServersOfAll(platform, command);
-      const more = page.hasMore && page.next === null ? 'There are more: use a longer query.' : nextPage(page.next, '--after');
-      return toResult(command, { ...page }, page.items.map(toServerLine), more);
+      return toResult(command, { ...page }, page.items.map(toServerLine), nextPage(page.next, '--after'));
     }
     case 'storage': {
-      const items = await listStorage(platform, command);
-      return toResult(command, { items }, items.map(toServerLine));
+      const page = await listStorage(platform, command);
+      return toResult(command, { ...page }, page.items.map(toServerLine), nextPage(page.next, '--after'));
     }
     case 'audit': {
       const page = await listOperatorAudit(platform, command);

@@ -180,6 +180,7 @@ describe('operators’ commands for accounts', () => {
     expect([ids(first), first.next]).to.deep.equal([made.slice(0, 2).map(({ id }) => id), `${prefix}_b`]);
     const second = await json('accounts', prefix, '--limit', '2', '--after', String(first.next));
     expect([ids(second), second.next]).to.deep.equal([[made[2]?.id], null]);
+    expect(await json('accounts', prefix, '--limit', '3')).to.include({ next: null });
     expect(ids(await json('accounts', person.id))).to.deep.equal([person.id]);
     expect(ids(await json('accounts', '.*'))).to.deep.equal([]);
     expect(await json('accounts', '--limit', '101')).to.include({ ok: false });

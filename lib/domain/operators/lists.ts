@@ -1,8 +1,9 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { foldCase } from '../../base/text.ts';
+import type { Filter } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import { type ServerDoc, storageIndex } from '../../store/mongo/models/server.ts';
+import { type ServerDoc, serverNamesIndex, storageIndex } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { findAllServerIds } from '../members/memberships.ts';
 
@@ -83,39 +84,62 @@ export async function listAccounts({ db }: Platform, page: PageQuery): Promise<P
   return toPage(found, limit, toListedAccount, ({ username }) => username);
 }
 
-/**
- * Lists servers, oldest first; with `query` those whose name begins with it, by name, in any case, or the one whose id it is. A search has one page: `next` is
- * null, and `hasMore` says whether there are further ones.
- */
-export async function listServersOfAll({ db }: Platform, page: PageQuery): Promise<Page<ListedServer> & { hasMore: boolean }> {
-  const { query = '', after = '', limit = limits.operatorPageDefault } = page;
-  if (isId(query)) return { items: (await db.servers.find({ _id: query }).toArray()).map(toListedServer), next: null, hasMore: false };
-  const prefix = foldCase(query);
-  const found =
-    prefix === ''
-      ? await db.servers
-          .find({ _id: { $gt: after } })
-          .sort({ _id: 1 })
-          .limit(limit + 1)
-          .toArray()
-      : await db.servers
-          .find({ 'search.name': { $gte: prefix, $lt: endOfPrefix(prefix) } })
-          .sort({ 'search.name': 1, _id: 1 })
-          .limit(limit + 1)
-          .toArray();
-  const listed = toPage(found, limit, toListedServer, ({ _id }) => _id);
-  return { items: listed.items, next: prefix === '' ? listed.next : null, hasMore: found.length > limit };
+/** A server by id; 404 for an unknown one. */
+const requireListedServer = async ({ db }: Platform, id: string): Promise<ServerDoc> =>
+  (await db.servers.findOne({ _id: id })) ?? refuse('not_found', { what: 'server' });
+
+/** The servers in the order of a field and then of `_id`: those that match the first of `filters`, then those of the second, `limit + 1` in all. */
+async function readInOrder(
+  { db }: Platform,
+  filters: readonly Filter<ServerDoc>[],
+  { sort, hint, limit }: { sort: Record<string, 1 | -1>; hint: string; limit: number },
+): Promise<ServerDoc[]> {
+  const found: ServerDoc[] = [];
+  for (const filter of filters) {
+    const left = limit + 1 - found.length;
+    if (left > 0) found.push(...(await db.servers.find(filter).sort(sort).hint(hint).limit(left).toArray()));
+  }
+  return found;
 }
 
-/** The servers whose messages keep the most bytes of files, largest first. */
-export async function listStorage({ db }: Platform, { limit = limits.operatorPageDefault }: PageQuery): Promise<ListedServer[]> {
-  const found = await db.servers
-    .find({ storedBytes: { $gt: 0 } })
-    .sort({ storedBytes: -1, _id: 1 })
-    .hint(storageIndex)
-    .limit(limit)
-    .toArray();
-  return found.map(toListedServer);
+/**
+ * Lists servers, oldest first; with `query` those whose name begins with it, by name, in any case, or the one whose id it is. `after` is the id of the last
+ * server of the page before.
+ */
+export async function listServersOfAll(platform: Platform, page: PageQuery): Promise<Page<ListedServer>> {
+  const { db } = platform;
+  const { query = '', after, limit = limits.operatorPageDefault } = page;
+  if (isId(query)) return { items: (await db.servers.find({ _id: query }).toArray()).map(toListedServer), next: null };
+  const prefix = foldCase(query);
+  if (prefix === '') {
+    const found = await db.servers
+      .find({ _id: { $gt: after ?? '' } })
+      .sort({ _id: 1 })
+      .limit(limit + 1)
+      .toArray();
+    return toPage(found, limit, toListedServer, ({ _id }) => _id);
+  }
+  const last = after === undefined ? undefined : foldCase((await requireListedServer(platform, after)).name);
+  const filters =
+    last === undefined
+      ? [{ 'search.name': { $gte: prefix, $lt: endOfPrefix(prefix) } }]
+      : [{ 'search.name': last, _id: { $gt: after } }, { 'search.name': { $gt: last, $lt: endOfPrefix(prefix) } }];
+  const order = { sort: { 'search.name': 1, _id: 1 }, hint: serverNamesIndex, limit } as const;
+  return toPage(await readInOrder(platform, filters as Filter<ServerDoc>[], order), limit, toListedServer, ({ _id }) => _id);
+}
+
+/** The servers whose messages keep the most bytes of files, largest first. `after` is the id of the last server of the page before. */
+export async function listStorage(
+  platform: Platform,
+  { after, limit = limits.operatorPageDefault }: PageQuery,
+): Promise<Page<ListedServer>> {
+  const last = after === undefined ? undefined : ((await requireListedServer(platform, after)).storedBytes ?? 0);
+  const filters: Filter<ServerDoc>[] =
+    last === undefined || after === undefined
+      ? [{ storedBytes: { $gt: 0 } }]
+      : [{ storedBytes: last, _id: { $gt: after } }, { storedBytes: { $gt: 0, $lt: last } }];
+  const found = await readInOrder(platform, filters, { sort: { storedBytes: -1, _id: 1 }, hint: storageIndex, limit });
+  return toPage(found, limit, toListedServer, ({ _id }) => _id);
 }
 
 /** What operators see of one account. `servers` are those of the account, at most 100 for a person; `sessions` are a person's that have not ended. */

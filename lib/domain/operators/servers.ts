@@ -25,7 +25,10 @@ async function requireOwner(platform: Platform, userId: string): Promise<void> {
     refuse('invalid_request', { reason: 'this account is suspended' });
 }
 
-/** Creates a server of a person. If the person already owns a server of this name, returns that one unchanged, so that the command can be repeated. */
+/**
+ * Creates a server of a person. If the person already owns a server of this name, returns that one unchanged, so that the command can be repeated. A unique
+ * index decides, so concurrent commands create one server.
+ */
 export async function createServerAsOperator(platform: WakePlatform, name: string, ownerId: string): Promise<OperatedServer> {
   const trimmed = name.trim();
   if (trimmed.length === 0 || trimmed.length > limits.nameChars)
@@ -33,10 +36,22 @@ export async function createServerAsOperator(platform: WakePlatform, name: strin
   await requireOwner(platform, ownerId);
   const ids = await findServerIds(platform, ownerId, '', limits.serversPerPerson);
   const owned = await platform.db.servers.findOne({ _id: { $in: ids }, ownerId, name: trimmed });
-  if (owned) return { id: owned._id, name: trimmed, isChanged: false };
-  const id = platform.ids.next();
-  await createServerOf(platform, ownerId, { name: trimmed }, id);
-  return { id, name: trimmed, isChanged: true };
+  if (owned && (await exists(platform.db.members, toMemberKey(owned._id, ownerId))))
+    return { id: owned._id, name: trimmed, isChanged: false };
+  const createdFor = `${ownerId}:${trimmed}`;
+  for (;;) {
+    const id = platform.ids.next();
+    if (await createServerOf(platform, ownerId, { name: trimmed }, id, createdFor)) return { id, name: trimmed, isChanged: true };
+    const existing = await platform.db.servers.findOne({ createdFor });
+    if (existing?.ownerId === ownerId && existing.name === trimmed) {
+      // Completes one whose process died; nothing happens if another process is completing it.
+      await createServerOf(platform, ownerId, { name: trimmed }, existing._id);
+      return { id: existing._id, name: trimmed, isChanged: false };
+    }
+    // It has another owner or name by now, so it no longer stands for this command.
+    const isOther = { $or: [{ ownerId: { $ne: ownerId } }, { name: { $ne: trimmed } }] };
+    await platform.db.servers.updateOne({ createdFor, ...isOther }, { $unset: { createdFor: 1 } });
+  }
 }
 
 /**

@@ -37,10 +37,17 @@ export async function createServer(platform: ApiPlatform, actor: Actor, input: S
 }
 
 /**
- * Creates a server of a person, with `@everyone` and a text channel `general`. Refuses `too_many_servers`. The membership is stored last: nobody can see the
- * server before, so one that is incomplete because its process died is never shown.
+ * Creates a server of a person, with `@everyone` and a text channel `general`, or completes the one with this id. Refuses `too_many_servers`. The membership is
+ * stored last: nobody can see the server before, so one that is incomplete because its process died is never shown. Returns false, and creates nothing, if
+ * another server has `createdFor`.
  */
-export async function createServerOf(platform: WakePlatform, ownerId: string, input: ServerInput, newId: string): Promise<void> {
+export async function createServerOf(
+  platform: WakePlatform,
+  ownerId: string,
+  input: ServerInput,
+  newId: string,
+  createdFor?: string,
+): Promise<boolean> {
   const { db } = platform;
   const now = new Date(platform.now());
   const member: MemberDoc = await newMember(platform, newId, ownerId, false);
@@ -58,18 +65,23 @@ export async function createServerOf(platform: WakePlatform, ownerId: string, in
     search: { name: foldCase(input.name.trim()) },
     nextPosition: 1,
     memberCount: 1,
+    ...(createdFor === undefined ? {} : { createdFor }),
     createdAt: now,
   };
-  await platform.accessVersions.runChange({ servers: [newId], members: [[newId, ownerId]] }, async () => {
-    await insertNew(db.servers, server);
+  const isCreated = await platform.accessVersions.runChange({ servers: [newId], members: [[newId, ownerId]] }, async () => {
+    if (!(await insertNew(db.servers, server)) && createdFor !== undefined) return false;
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
-    if ((await addMember(platform, member)) !== 'full') return writeMemberNames(platform, member);
+    if ((await addMember(platform, member)) !== 'full') {
+      await writeMemberNames(platform, member);
+      return true;
+    }
     await db.channels.deleteMany({ serverId: newId });
     await db.servers.deleteOne({ _id: newId });
-    refuse('too_many_servers', { limit: limits.serversPerPerson });
+    return refuse('too_many_servers', { limit: limits.serversPerPerson });
   });
-  platform.wake('relay-server', { serverId: newId });
+  if (isCreated) platform.wake('relay-server', { serverId: newId });
+  return isCreated;
 }
 
 /** A page of the caller's servers, oldest first, and the `after` of the next page, or null. A person is in at most 100 servers, a bot in any number. */

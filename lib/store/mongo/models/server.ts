@@ -47,6 +47,11 @@ export interface ServerDoc extends Outbox<ServerEvent> {
   recountAt?: Date;
   /** The number of bytes in the files of its messages; absent means 0. */
   storedBytes?: number;
+  /**
+   * For a server that an operator created, the owner and name that it was created with: `<userId>:<name>`. It is unique, so that concurrent commands create one
+   * server. Removed when the owner or name has changed and an operator creates another one.
+   */
+  createdFor?: string;
   createdAt: Date;
 }
 
@@ -54,7 +59,10 @@ export const serverSchema = new Schema<ServerDoc>({}, { collection: 'servers' })
 /** The index of the servers that store files, largest first. */
 export const storageIndex = 'storage';
 serverSchema.index({ storedBytes: -1, _id: 1 }, { name: storageIndex, partialFilterExpression: { storedBytes: { $exists: true } } });
+/** The index of all servers by name, for operators. The query names it, so that a page is read in its order. */
+export const serverNamesIndex = 'search.name_1__id_1';
 serverSchema.index({ 'search.name': 1, _id: 1 });
+serverSchema.index({ createdFor: 1 }, { unique: true, partialFilterExpression: { createdFor: { $exists: true } } });
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
 /** The index of the servers in Discovery, in its order. The query names it, because a query planner that sorts instead reads all of them for every page. */
