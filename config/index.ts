@@ -3,6 +3,9 @@ import { findOidcErrors, readIssuer, readProviderName } from './oidc.ts';
 import { isRedisUrl, readRedisAddress } from './redis-address.ts';
 import { tracingSettings } from './tracing.ts';
 
+/** The longest retention, in days. */
+export const retentionDaysMax = 3_650;
+
 /** One environment variable. `defaultText` is its default; without one it is required. `read` converts its text, or throws a short reason. */
 export interface Setting<T> {
   description: string;
@@ -24,6 +27,7 @@ const integer =
     return number;
   };
 const port = integer(0, 65_535);
+const days = integer(1, retentionDaysMax);
 const ipAddress = (value: string): string => {
   if (isIP(value) === 0) throw new Error('must be an IP address');
   return value;
@@ -176,6 +180,22 @@ export const settings = {
     'Whether a sign-in by OpenID Connect can create an account (create), or only belongs to existing ones (link).',
     'create',
     oneOf('create', 'link'),
+  ),
+  MESSAGE_RETENTION_DAYS: setting(
+    'After how many days messages are deleted, in direct messages and in servers without a retention of their own. Empty: never.',
+    '',
+    emptyAs(days, null),
+  ),
+  AUDIT_RETENTION_DAYS: setting(
+    'After how many days entries of the servers’ audit logs are deleted. Empty: never.',
+    '',
+    emptyAs(days, null),
+  ),
+  OPERATOR_AUDIT_RETENTION_DAYS: setting('After how many days new entries of the operators’ audit log are deleted.', '365', days),
+  DELIVERY_RETENTION_DAYS: setting(
+    'After how many days deliveries in the logs of webhooks are deleted. Empty: each webhook keeps its last 50.',
+    '',
+    emptyAs(days, null),
   ),
   HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', integer(500, 300_000)),
   OUTBOUND_ALLOW: setting(

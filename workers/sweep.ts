@@ -16,6 +16,7 @@ import { sweepCrossposts } from '../lib/domain/messages/crossposts.ts';
 import { sweepReactions } from '../lib/domain/messages/reaction-changes.ts';
 import { sweepPreviews } from '../lib/domain/previews/previews.ts';
 import { finishOverdueRemovals } from '../lib/domain/servers/finish-removal.ts';
+import { sweepRetention } from '../lib/domain/servers/retention-sweep.ts';
 import { sweepDeliveries } from '../lib/domain/webhooks/delivery-posting.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import { heartbeatIntervalMs } from '../lib/store/redis/worker-shares.ts';
@@ -53,6 +54,7 @@ const sweeps: readonly Sweep[] = [
   { name: 'memberships', runsIn: 'owner', run: sweepMemberships },
   { name: 'reactions', runsIn: 'owner', run: sweepReactions },
   { name: 'member-names', runsIn: 'owner', run: sweepMemberNames },
+  { name: 'retention', runsIn: 'owner', run: sweepRetention },
   { name: 'hidden-channels', runsIn: 'owner', intervalMs: 10_000, run: sweepHiddenChannels },
   { name: 'images', runsIn: 'owner', intervalMs: 10_000, run: sweepImages },
   { name: 'exports', runsIn: 'owner', intervalMs: 10_000, run: sweepExports },

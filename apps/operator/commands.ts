@@ -1,4 +1,5 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { retentionDaysMax } from '../../config/index.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
 import type { ChangeCommand } from '../../lib/domain/operators/changes.ts';
@@ -61,6 +62,13 @@ const parseText =
 
 const parseLimit = parseNumber(limits.operatorPageMax);
 
+function parseDays(text: string): number | 'off' | 'default' {
+  if (text === 'off' || text === 'default') return text;
+  const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (days < 1 || days > retentionDaysMax) throw new InvalidArgumentError(`Use a number from 1 to ${retentionDaysMax}, off or default.`);
+  return days;
+}
+
 /** Adds the commands that list accounts, servers and the audit log. */
 function addListCommands(program: Command, take: (command: OperatorCommand) => void): void {
   type Page = { after?: string; limit?: number };
@@ -121,6 +129,11 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
     .command('transfer-server <serverId> <userId>')
     .description('make a person who is in the server its owner')
     .action((serverId: string, userId: string) => take({ command: 'transfer-server', serverId, userId }));
+  program
+    .command('retention <serverId>')
+    .description('delete the messages of a server after a number of days; off: never; default: as MESSAGE_RETENTION_DAYS says')
+    .argument('<days>', `1 to ${retentionDaysMax}, off or default`, parseDays)
+    .action((serverId: string, days: number | 'off' | 'default') => take({ command: 'retention', serverId, days }));
   program
     .command('delete-server <serverId>')
     .description('delete a server with everything in it')

@@ -29,6 +29,7 @@ export type Failpoint =
   | 'after-original-delete'
   | 'after-delivery-claim'
   | 'after-delivery-message'
+  | 'during-retention'
   | 'after-migration-batch'
   | 'after-migration-position'
   | 'after-backup-file'

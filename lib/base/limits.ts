@@ -72,7 +72,6 @@ export const limits = {
   operatorTextChars: 100,
   operatorPageDefault: 50,
   operatorPageMax: 100,
-  operatorAuditRetentionMs: 365 * 24 * 60 * 60_000,
   opsPasswordTries: 10,
   opsPasswordWindowMs: 10 * 60_000,
   opsFormBytes: 16 * 1024,

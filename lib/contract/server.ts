@@ -81,6 +81,7 @@ export const Server = Type.Object({
   types: Type.Array(ServerType, { maxItems: serverTypes.length }),
   community: Type.Boolean(),
   listed: Type.Boolean(),
+  messageRetentionDays: Nullable(Type.Integer()),
 });
 export type Server = Static<typeof Server>;
 

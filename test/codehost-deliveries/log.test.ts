@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { expireDeliveries } from '../../lib/domain/webhooks/delivery-log.ts';
+import { expireDeliveries, trimDeliveries } from '../../lib/domain/webhooks/delivery-log.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { issue, range, useDeliveries } from './fixture.ts';
@@ -79,6 +79,18 @@ describe('GET /api/webhooks/{id}/deliveries', () => {
     await hook.runJob();
     const last = (await hook.stored())[0];
     expect(last).to.include({ outcome: 'posted', recent: true }).and.not.to.have.property('expiresAt');
+  });
+
+  it('DELIVERY_RETENTION_DAYS lets what the log lists expire, except the connected notice and what waits', async () => {
+    await hook.deliver({}, { event: 'ping' });
+    await hook.deliverIssues(1, 1);
+    await hook.runJob();
+    await hook.deliverIssues(2, 2);
+    const { worker } = fixture;
+    const config = { ...worker.config, DELIVERY_RETENTION_DAYS: 7 };
+    for (let times = 0; times < 2; times++) await trimDeliveries({ ...worker, config }, hook.id, () => true);
+    const dates = (await hook.stored()).map(({ at, expiresAt }) => expiresAt && expiresAt.getTime() - at.getTime());
+    expect(dates).to.deep.equal([undefined, 7 * 24 * 60 * 60_000, undefined]);
   });
 
   describe('removal', () => {

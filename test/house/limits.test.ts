@@ -93,7 +93,6 @@ const others: Limits = {
   operatorTextChars: 100,
   operatorPageDefault: 50,
   operatorPageMax: 100,
-  operatorAuditRetentionMs: 31_536_000_000,
   opsPasswordTries: 10,
   opsPasswordWindowMs: 600_000,
   opsFormBytes: 16_384,

@@ -192,6 +192,7 @@ describe('npm run operator', function () {
         'end-sessions <userId>',
         'create-server [options] <name>',
         'transfer-server <serverId> <userId>',
+        'retention <serverId> <days>',
         'delete-server <serverId>',
       ];
       for (const command of commands) expect(stdout.split('\n').filter((line) => line.startsWith(`  ${command}  `))).to.have.length(1);
@@ -211,36 +212,12 @@ describe('npm run operator', function () {
       });
 
     it('has the commands and exit codes of docs/operations.md', () => {
-      const page = readFileSync('docs/operations.md', 'utf8').split('## Operator commands')[1]?.split('### APP_KEY')[0] ?? '';
+      const page = readFileSync('docs/operations.md', 'utf8').split('## Operator commands')[1]?.split('### Operators')[0] ?? '';
       const rows = [...page.matchAll(/^\| `([a-z-]+)[ `](?!run)/gm)].map(([, command]) => command);
-      expect(rows).to.deep.equal([
-        'accounts',
-        'account',
-        'servers',
-        'storage',
-        'audit',
-        'suspend',
-        'unsuspend',
-        'reset-password',
-        'end-sessions',
-        'create-server',
-        'transfer-server',
-        'delete-server',
-        'server-types',
-        'verify-bot',
-        'tag',
-        'early-access',
-        'rotate-key',
-        'migrate',
-        'backup',
-        'verify-backup',
-        'restore',
-        'help',
-      ]);
-      for (const name of rows)
-        expect(parseCommandLine(['help']), name)
-          .to.have.property('text')
-          .that.matches(new RegExp(`^  ${name} `, 'm'));
+      const help = parseCommandLine(['help']);
+      const commands = help.kind === 'help' ? (help.text.split('Commands:')[1]?.split('Exit codes:')[0] ?? '') : '';
+      expect(rows).to.have.members([...commands.matchAll(/^ {2}([a-z-]+) /gm)].map(([, command]) => command));
+      expect(rows.length).to.be.greaterThan(20);
       expect([...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))).to.deep.equal(Object.values(exitCodes));
     });
   });

@@ -14,6 +14,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   sweep: [
     / (sweep|findOverdue)/,
     /^workers\/sweep\.ts/,
+    /^lib\/domain\/servers\/retention-sweep\.ts/,
     /^lib\/domain\/events\/relay\.ts/,
     /^lib\/domain\/messages\/reaction-changes\.ts (deleteReactionsOfTombstones|completeOverdueChanges)/,
     /^lib\/domain\/(servers\/recounts|interactions\/interaction-sweeps)\.ts/,

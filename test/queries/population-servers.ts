@@ -166,6 +166,7 @@ export const serversPopulation: Record<string, Population> = {
       memberCount: n,
       ...oneIn(10, n, { recountAt: at(n) }),
       storedBytes: n,
+      ...oneIn(10, n, { messageRetentionDays: n % 100, createdFor: `${userId(n)}:server ${n}` }),
       createdAt: at(n),
       ...outbox(n, 10),
     }),

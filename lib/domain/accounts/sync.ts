@@ -20,5 +20,5 @@ export async function getSync(platform: EnqueuePlatform, actor: Actor, { after =
     toDmChannels(platform, actor, dms),
     loadReadStates(platform, actor, { servers: joined, dms }),
   ]);
-  return { servers: joined.map(toServer), dms: shownDms, reads, next };
+  return { servers: joined.map((server) => toServer(platform, server)), dms: shownDms, reads, next };
 }

@@ -193,7 +193,7 @@ export async function deleteMessage(platform: ApiPlatform, actor: Actor, channel
 }
 
 /** The update that removes from a tombstone what it does not keep. */
-const tombstoneUpdate = {
+export const tombstoneUpdate = {
   $set: { deleted: true as const, content: '', embeds: [], attachments: [], mentions: [], mentionRoles: [] },
   $unset: { reactions: 1, previews: 1, previewsAt: 1, pinnedAt: 1, pinSlot: 1, crosspostAt: 1, face: 1, pings: 1, replyPing: 1 },
 } satisfies Update<MessageDoc>;

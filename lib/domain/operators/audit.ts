@@ -2,6 +2,7 @@ import { Refusal } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { OperatorAuditDoc } from '../../store/mongo/models/operator-audit.ts';
 import type { Platform } from '../../store/platform.ts';
+import { toDurationMs } from '../retention.ts';
 
 /** The outcome of a command, as the audit log keeps it. */
 export interface AuditedOutcome {
@@ -22,7 +23,7 @@ export async function runAudited<T>(
   const { operatorAudit } = platform.db;
   const _id = platform.ids.next();
   const at = new Date(platform.now());
-  const expiresAt = new Date(at.getTime() + limits.operatorAuditRetentionMs);
+  const expiresAt = new Date(at.getTime() + toDurationMs(platform.config.OPERATOR_AUDIT_RETENTION_DAYS));
   await operatorAudit.insertOne({ _id, at, operator, command, given, outcome: 'started', expiresAt });
   const finish = (set: Partial<OperatorAuditDoc>): Promise<unknown> => operatorAudit.updateOne({ _id }, { $set: set });
   try {

@@ -3,8 +3,9 @@ import { createPasswordReset } from '../accounts/password-resets.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { requirePersonAccount, restoreAccount, suspendAccount } from '../accounts/suspensions.ts';
 import { resetTwoFactor } from '../accounts/two-factor.ts';
+import { getMessageRetention } from '../retention.ts';
 import { runAudited } from './audit.ts';
-import { createServerAsOperator, deleteServerAsOperator, transferServer } from './servers.ts';
+import { createServerAsOperator, deleteServerAsOperator, setMessageRetention, transferServer } from './servers.ts';
 
 /** A command of an operator that changes an account or a server, other than a grant. Ids are not checked yet. */
 export type ChangeCommand =
@@ -12,7 +13,8 @@ export type ChangeCommand =
   | { command: 'unsuspend' | 'reset-password' | 'reset-two-factor' | 'end-sessions'; userId: string }
   | { command: 'create-server'; name: string; owner: string }
   | { command: 'transfer-server'; serverId: string; userId: string }
-  | { command: 'delete-server'; serverId: string };
+  | { command: 'delete-server'; serverId: string }
+  | { command: 'retention'; serverId: string; days: number | 'off' | 'default' };
 
 /** What a command has done: to what, whether it changed anything, and a sentence for people that follows the name. */
 export interface ChangeOutcome {
@@ -25,6 +27,8 @@ export interface ChangeOutcome {
   /** Further fields of the command's JSON. */
   more?: Readonly<Record<string, unknown>>;
 }
+
+const formatDays = (days: number): string => (days === 1 ? 'one day' : `${days} days`);
 
 async function change(platform: WakePlatform, command: ChangeCommand): Promise<ChangeOutcome> {
   switch (command.command) {
@@ -69,6 +73,13 @@ async function change(platform: WakePlatform, command: ChangeCommand): Promise<C
     case 'transfer-server': {
       const moved = await transferServer(platform, command.serverId, command.userId);
       return { ...moved, sentence: moved.isChanged ? `owned by ${command.userId} now.` : `already owned by ${command.userId}, unchanged.` };
+    }
+    case 'retention': {
+      const days = command.days === 'off' ? 0 : command.days === 'default' ? null : command.days;
+      const set = await setMessageRetention(platform, command.serverId, days);
+      const effective = getMessageRetention(platform.config, days === null ? {} : { messageRetentionDays: days });
+      const sentence = effective === null ? 'messages are kept.' : `messages are deleted after ${formatDays(effective)}.`;
+      return { ...set, sentence: set.isChanged ? sentence : `unchanged: ${sentence}`, more: { messageRetentionDays: effective } };
     }
     case 'delete-server':
       return { ...(await deleteServerAsOperator(platform, command.serverId)), sentence: 'deleted.' };

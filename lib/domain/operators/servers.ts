@@ -10,6 +10,7 @@ import { addEvent, outboxHasRoom } from '../events/pending-events.ts';
 import { findServerIds } from '../members/memberships.ts';
 import { writeAudit } from '../servers/audit.ts';
 import { removeServer } from '../servers/removals.ts';
+import { restartRetention } from '../servers/retention-sweep.ts';
 import { createServerOf, revertIfNewOwnerLeft } from '../servers/servers.ts';
 
 /** A server that an operator changed or created, and whether that changed anything. */
@@ -77,6 +78,27 @@ export async function transferServer(platform: WakePlatform, serverId: string, u
   const changes = { ownerId: { from: ownerId, to: userId } };
   await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
   return { id: serverId, name, isChanged: true };
+}
+
+/**
+ * Sets after how many days the messages of a server are deleted; 0: never; null: as MESSAGE_RETENTION_DAYS says. The workers begin at once. The actor in the
+ * server's audit log is the system account. Refuses 404 for an unknown server.
+ */
+export async function setMessageRetention(platform: Platform, serverId: string, days: number | null): Promise<OperatedServer> {
+  const { servers } = platform.db;
+  const changedFilter = { _id: serverId, messageRetentionDays: days === null ? { $exists: true } : { $ne: days } };
+  const update = days === null ? { $unset: { messageRetentionDays: 1 } as const } : { $set: { messageRetentionDays: days } };
+  const before = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
+    servers.findOneAndUpdate(changedFilter, update, { returnDocument: 'before' }),
+  );
+  const server = before ?? (await servers.findOne({ _id: serverId })) ?? refuse('not_found', { what: 'server' });
+  await restartRetention(platform);
+  if (before) {
+    const actor = createActor(platform, await ensureSystemAccount(platform), new Map());
+    const changes = { messageRetentionDays: { from: before.messageRetentionDays ?? null, to: days } };
+    await writeAudit(platform, actor, { serverId, action: 'server_update', targetId: serverId, changes });
+  }
+  return { id: serverId, name: server.name, isChanged: before !== null };
 }
 
 /** Deletes a server with everything in it. It is hidden at once; the workers delete what is left. Refuses 404 for an unknown server. */

@@ -7,6 +7,7 @@ import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/
 import type { Platform } from '../../store/platform.ts';
 import type { FullServer } from '../accounts/joined-servers.ts';
 import { computeChannelPermissions, type ServerAccess } from '../members/access.ts';
+import { getMessageRetention } from '../retention.ts';
 
 /** A channel as it is shown. Fields that do not apply to its kind are null (docs/behavior/servers.md#channel-fields). */
 export function toChannel(channel: ChannelDoc): Channel {
@@ -63,7 +64,7 @@ async function findActiveThreads({ db }: Platform, serverId: string, parents: re
 }
 
 /** A server in full: the visible channels by position, then their open threads by activity, newest first (docs/behavior/servers.md#server-fields). */
-export function toServer({ server, member, channels, threads }: FullServer): Server {
+export function toServer({ config }: Pick<Platform, 'config'>, { server, member, channels, threads }: FullServer): Server {
   const { id, name, iconUrl, types, community, listed } = toServerSummary(server);
   return {
     id,
@@ -77,6 +78,7 @@ export function toServer({ server, member, channels, threads }: FullServer): Ser
     types,
     community,
     listed,
+    messageRetentionDays: getMessageRetention(config, server),
   };
 }
 
@@ -86,5 +88,5 @@ export async function loadServerView(platform: Platform, access: ServerAccess, m
   const channels: ChannelDoc[] = [];
   for (const channel of await access.channels())
     if (hasPermission(await computeChannelPermissions(access, member, channel), 'View Channel')) channels.push(channel);
-  return toServer({ server, member, channels, threads: await findActiveThreads(platform, server._id, channels) });
+  return toServer(platform, { server, member, channels, threads: await findActiveThreads(platform, server._id, channels) });
 }

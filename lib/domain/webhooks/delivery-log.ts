@@ -2,6 +2,7 @@ import { limits } from '../../base/limits.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { Platform } from '../../store/platform.ts';
+import { toDurationMs } from '../retention.ts';
 
 /** How many deliveries one write changes: few enough that it takes far less time than one operation may take. */
 export const batchDeliveries = 250;
@@ -19,7 +20,8 @@ export const findLoggedDeliveries = async ({ db }: Platform, webhookId: string, 
 
 /**
  * Trims the log of a webhook to the last 50 deliveries that no longer wait. Older ignored deliveries are deleted. Other older ones are kept until they are 24
- * hours old, because until then a delivery with the same id is a repeat. The connected notice does not expire.
+ * hours old, because until then a delivery with the same id is a repeat. With DELIVERY_RETENTION_DAYS those of the log expire, too. The connected notice does
+ * not expire.
  */
 export async function trimDeliveries(platform: Platform, webhookId: string, shouldContinue: () => boolean): Promise<void> {
   const { deliveries } = platform.db;
@@ -30,8 +32,16 @@ export async function trimDeliveries(platform: Platform, webhookId: string, shou
     if (idsWhere(true).length) await deliveries.deleteMany({ _id: { $in: idsWhere(true) }, webhookId }, relaxedWriteConcern);
     const kept = { _id: { $in: idsWhere(false) }, webhookId };
     if (idsWhere(false).length) await deliveries.updateMany(kept, [{ $set: { recent: '$$REMOVE', expiresAt } }], relaxedWriteConcern);
-    if (old.length < batchDeliveries || !shouldContinue()) return;
+    if (old.length < batchDeliveries || !shouldContinue()) break;
   }
+  const days = platform.config.DELIVERY_RETENTION_DAYS;
+  if (days === null) return;
+  const logged = { webhookId, recent: true as const, outcome: { $ne: 'waiting' as const }, connects: { $exists: false } };
+  await deliveries.updateMany(
+    { ...logged, expiresAt: { $exists: false } },
+    [{ $set: { expiresAt: { $add: ['$at', toDurationMs(days)] } } }],
+    { ...relaxedWriteConcern, hint: recentIndex },
+  );
 }
 
 /** Deletes the deliveries of a deleted webhook. Those that are no longer `recent` expire within 24 hours. */

@@ -40,6 +40,7 @@ const fields: Record<string, string> = {
   invitesPaused: 'Invites paused',
   ownerId: 'Owner',
   types: 'Server types',
+  messageRetentionDays: 'Delete messages after (days)',
   community: 'Community',
   rulesChannelId: 'Rules channel',
   updatesChannelId: 'Updates channel',

@@ -32,6 +32,11 @@ export function OverviewPage({ server }: { server: Server }): JSX.Element {
           onChecked={(invitesPaused) => draft.set({ invitesPaused })}
         />
       </DraftForm>
+      {server.messageRetentionDays !== null && (
+        <p class="settings-notice">
+          Messages are deleted after {server.messageRetentionDays === 1 ? 'one day' : `${server.messageRetentionDays} days`}.
+        </p>
+      )}
       <LeaveOrTransfer server={server} />
     </>
   );

@@ -47,6 +47,8 @@ export interface ServerDoc extends Outbox<ServerEvent> {
   recountAt?: Date;
   /** The number of bytes in the files of its messages; absent means 0. */
   storedBytes?: number;
+  /** After how many days its messages are deleted; 0: never. Absent: as MESSAGE_RETENTION_DAYS says. */
+  messageRetentionDays?: number;
   /**
    * For a server that an operator created, the owner and name that it was created with: `<userId>:<name>`. It is unique, so that concurrent commands create one
    * server. Removed when the owner or name has changed and an operator creates another one.
@@ -62,6 +64,12 @@ serverSchema.index({ storedBytes: -1, _id: 1 }, { name: storageIndex, partialFil
 /** The index of all servers by name, for operators. The query names it, so that a page is read in its order. */
 export const serverNamesIndex = 'search.name_1__id_1';
 serverSchema.index({ 'search.name': 1, _id: 1 });
+/** The index of the servers with a retention of their own. The query names it. */
+export const retentionIndex = 'retention';
+serverSchema.index(
+  { _id: 1, messageRetentionDays: 1 },
+  { name: retentionIndex, partialFilterExpression: { messageRetentionDays: { $exists: true } } },
+);
 serverSchema.index({ createdFor: 1 }, { unique: true, partialFilterExpression: { createdFor: { $exists: true } } });
 serverSchema.index({ recountAt: 1 }, { partialFilterExpression: { recountAt: { $exists: true } } });
 indexOutbox(serverSchema);
