@@ -1,92 +1,24 @@
-import { isIP } from 'node:net';
 import { findOidcErrors, readIssuer, readProviderName } from './oidc.ts';
-import { isRedisUrl, readRedisAddress } from './redis-address.ts';
+import { readRedisAddress } from './redis-address.ts';
+import {
+  appKey,
+  appKeys,
+  days,
+  emptyAs,
+  hostPorts,
+  integer,
+  ipAddress,
+  mongodbUrl,
+  oneOf,
+  port,
+  rateLimit,
+  redisUrl,
+  type Setting,
+  setting,
+  text,
+  url,
+} from './setting.ts';
 import { tracingSettings } from './tracing.ts';
-
-/** The longest retention, in days. */
-export const retentionDaysMax = 3_650;
-
-/** One environment variable. `defaultText` is its default; without one it is required. `read` converts its text, or throws a short reason. */
-export interface Setting<T> {
-  description: string;
-  defaultText: string | undefined;
-  read: (text: string) => T;
-}
-
-const setting = <T>(description: string, defaultText: string | undefined, read: (text: string) => T): Setting<T> => ({
-  description,
-  defaultText,
-  read,
-});
-const text = (value: string): string => value;
-const integer =
-  (min: number, max: number) =>
-  (value: string): number => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < min || number > max) throw new Error(`must be a whole number from ${min} to ${max}`);
-    return number;
-  };
-const port = integer(0, 65_535);
-const days = integer(1, retentionDaysMax);
-const ipAddress = (value: string): string => {
-  if (isIP(value) === 0) throw new Error('must be an IP address');
-  return value;
-};
-const url =
-  (...schemes: string[]) =>
-  (value: string): string => {
-    if (value === '') return value;
-    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol))
-      throw new Error(`must be a URL that begins with ${schemes.join(' or ')}//`);
-    return value.replace(/\/$/, '');
-  };
-/** Checks the URL by a pattern, because it can have several hosts, which `URL` does not accept. */
-const mongodbUrl = (value: string): string => {
-  if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');
-  return value;
-};
-const emptyAs =
-  <T>(read: (text: string) => T, whenEmpty: T) =>
-  (value: string): T =>
-    value === '' ? whenEmpty : read(value);
-const redisUrl = (value: string): string => {
-  if (!isRedisUrl(value))
-    throw new Error('must be redis://host:port, or redis+cluster://host:port,host:port for a cluster (rediss: with TLS)');
-  return value.replace(/\/$/, '');
-};
-const oneOf =
-  <T extends string>(...values: T[]) =>
-  (value: string): T => {
-    const match = values.find((one) => one === value);
-    if (match === undefined) throw new Error(`must be one of ${values.join(', ')}`);
-    return match;
-  };
-const appKey = (value: string): Buffer => {
-  const key = Buffer.from(value, 'base64');
-  if (key.length !== 32) throw new Error('must be 32 random bytes in base64, as `openssl rand -base64 32` prints them');
-  return key;
-};
-const appKeys = (value: string): readonly Buffer[] =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean)
-    .map(appKey);
-const rateLimit = (value: string): { perSecond: number; burst: number } | null => {
-  if (value === 'off') return null;
-  const [, rate, burst] = /^(\d{1,7})\/(\d{1,7})$/.exec(value) ?? [];
-  if (!Number(rate) || !Number(burst)) throw new Error('must be `requests a second/burst`, such as 50/100, or off');
-  return { perSecond: Number(rate), burst: Number(burst) };
-};
-const hostPorts = (value: string): readonly string[] => {
-  const list = value
-    .split(',')
-    .map((item) => item.trim())
-    .filter(Boolean);
-  if (list.some((item) => !/^[^\s/@]+:\d+$/.test(item) || !URL.canParse(`http://${item}`)))
-    throw new Error('must be a comma-separated list of host:port');
-  return list;
-};
 
 /** Every environment variable that the processes of an installation read (docs/operations.md#settings). */
 export const settings = {

@@ -1,8 +1,9 @@
 import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
-import { retentionDaysMax } from '../../config/index.ts';
+import { retentionDaysMax } from '../../config/setting.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
 import type { ChangeCommand } from '../../lib/domain/operators/changes.ts';
+import { type ReindexStart, reindexParts } from '../../lib/domain/operators/reindex-parts.ts';
 import { parseNumber } from './arguments.ts';
 import { addBackupCommands, type BackupCommand } from './backup-commands.ts';
 import { exitCodes } from './result.ts';
@@ -15,6 +16,7 @@ export type OperatorCommand =
   | { command: 'early-access'; userId: string; undo?: boolean }
   | { command: 'rotate-key' }
   | { command: 'migrate' }
+  | { command: 'reindex'; after?: ReindexStart }
   | BackupCommand
   | ChangeCommand
   | ListCommand;
@@ -51,6 +53,13 @@ function parseTypes(text: string): ServerType[] {
     if (!type) throw new InvalidArgumentError(`Types are ${serverTypes.join(', ')}, separated by commas, or none.`);
     return type;
   });
+}
+
+function parsePosition(text: string): ReindexStart {
+  const [, name, after = ''] = /^([a-z]+):([0-9:]{0,39})$/.exec(text) ?? [];
+  const part = reindexParts.find((known) => known === name);
+  if (!part) throw new InvalidArgumentError(`Use <part>:<id>, as printed; parts are ${reindexParts.join(', ')}.`);
+  return { part, after };
 }
 
 const parseText =
@@ -91,7 +100,7 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
   program
     .command('storage')
     .description('list the servers that store files, largest first')
-    .option('--after <serverId>', 'continue after the end of a page', parseText(textChars))
+    .option('--after <serverId>', 'continue after the end of a page', parseText(limits.operatorTextChars))
     .option('--limit <n>', help, parseLimit)
     .action((page: Page) => take({ command: 'storage', ...page }));
   program
@@ -182,6 +191,11 @@ function createProgram(take: (command: OperatorCommand) => void): Command {
     .command('migrate')
     .description('create missing indexes and run pending migrations; run it before the processes of a new version start')
     .action(() => take({ command: 'migrate' }));
+  program
+    .command('reindex')
+    .description('correct what is derived from other data: texts of searches, counts, memberships and used storage; Parlance may run')
+    .option('--after <position>', 'go on from a position that an interrupted run has printed', parsePosition)
+    .action((options: { after?: ReindexStart }) => take({ command: 'reindex', ...options }));
   addBackupCommands(program, take);
   addListCommands(program, take);
   addChangeCommands(program, take);

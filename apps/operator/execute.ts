@@ -1,6 +1,7 @@
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { runAudited } from '../../lib/domain/operators/audit.ts';
 import { type ChangeCommand, changeAsOperator } from '../../lib/domain/operators/changes.ts';
+import { reindex } from '../../lib/domain/operators/reindex.ts';
 import { type Grant, grantEarlyAccess, grantServerTypes, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import type { Platform, WakePlatform } from '../../lib/store/platform.ts';
 import type { ListCommand, PlatformCommand } from './commands.ts';
@@ -53,6 +54,22 @@ async function rotate(platform: Platform, report: (line: string) => void): Promi
   };
 }
 
+async function runReindex(
+  platform: Platform,
+  { after }: Extract<PlatformCommand, { command: 'reindex' }>,
+  report: (line: string) => void,
+): Promise<Result> {
+  const { corrected, busy } = await reindex(platform, report, after);
+  const total = Object.values(corrected).reduce((sum, count) => sum + count, 0);
+  const counts = Object.entries(corrected).map(([part, count]) => `${part} ${count}`);
+  const more = busy.length > 0 ? ` The storage of ${busy.length} accounts and servers changed meanwhile; run the command again.` : '';
+  return {
+    exitCode: exitCodes.done,
+    json: { ok: true, command: 'reindex', changed: total > 0, corrected, busy },
+    text: `Corrected: ${counts.join(', ')}.${more}`,
+  };
+}
+
 async function executeGrant(platform: Platform, command: GrantCommand): Promise<Result> {
   const [noun, { unlisted, ...granted }] = await grant(platform, command);
   const changed = JSON.stringify(granted.before) !== JSON.stringify(granted.after) || unlisted === true;
@@ -95,9 +112,13 @@ export async function executeCommand(
   { operator, report = () => undefined }: Run,
 ): Promise<Result> {
   if (isList(command)) return executeList(platform, command);
-  if (command.command !== 'rotate-key' && !isGrant(command)) return executeChange(platform, command, operator);
+  if (command.command !== 'rotate-key' && command.command !== 'reindex' && !isGrant(command))
+    return executeChange(platform, command, operator);
   const { command: name, ...given } = command;
-  const run = (): Promise<Result> => (command.command === 'rotate-key' ? rotate(platform, report) : executeGrant(platform, command));
+  const run = (): Promise<Result> => {
+    if (command.command === 'rotate-key') return rotate(platform, report);
+    return command.command === 'reindex' ? runReindex(platform, command, report) : executeGrant(platform, command);
+  };
   return runAudited(platform, { operator, command: name, given }, run, ({ json }) => ({
     isChanged: json.changed === true,
     ...(typeof json.id === 'string' ? { targetId: json.id } : {}),

@@ -10,6 +10,8 @@ import { exitCodes, failure, type Result } from './result.ts';
  * (docs/operations.md#operator-commands).
  */
 const args = process.argv.slice(2);
+/** Commands that may take longer than others, because there may be much to do. */
+const longCommands: readonly string[] = ['rotate-key', 'reindex', 'delete-server'];
 const isJson = args.includes('--json');
 
 /** The user of the operating system; `uid` and its number in a container that has no name for it. */
@@ -54,7 +56,7 @@ switch (parsed.kind) {
     if (command.command === 'migrate') exitWith(await runWithDatabase(config, (db) => executeMigrate(db, config, report)));
     else {
       const work = (platform: WakePlatform): Promise<Result> => executeCommand(platform, command, { operator, report });
-      exitWith(await runWithPlatform(config, work, { isLong: command.command === 'rotate-key' || command.command === 'delete-server' }));
+      exitWith(await runWithPlatform(config, work, { isLong: longCommands.includes(command.command) }));
     }
   }
 }

@@ -178,6 +178,7 @@ describe('npm run operator', function () {
         'early-access [options] <userId>',
         'rotate-key',
         'migrate',
+        'reindex [options]',
         'backup [options] <to>',
         'verify-backup <from>',
         'restore [options] <from>',

@@ -3,11 +3,10 @@ import type { OpsPlatform } from '../../../lib/store/platform.ts';
 import type { Html } from '../html.ts';
 import type { Action } from './actions.ts';
 
-/** One page of a list. `next` continues it; null on the last page, and if `hasMore` in a search that has one page. */
+/** One page of a list. `next` continues it; null on the last page. */
 export interface ListPage {
   table: Html;
   next: string | null;
-  hasMore: boolean;
 }
 
 /** What operators manage below `path`: a list, a page for each of its entries `T`, and the actions on it. */

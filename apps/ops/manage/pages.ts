@@ -13,9 +13,9 @@ export const renderNotice = (notice: string): Html => html`<p class="notice" rol
 export function renderList<T extends { id: string }>(
   { path, title, searchLabel }: Managed<T>,
   query: string,
-  { table, next, hasMore }: ListPage,
+  { table, next }: ListPage,
 ): Html {
-  const more = hasMore && next === null ? html`<p>There are more: use a longer text.</p>` : renderNextPage(path, { query, after: next });
+  const more = renderNextPage(path, { query, after: next });
   const search = renderSearch(path, searchLabel, query, limits.operatorTextChars);
   return renderSection(html`${title}`, html`${search}\n${table}\n${more}`);
 }

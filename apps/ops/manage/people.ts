@@ -65,7 +65,7 @@ export const people: Managed<AccountDetails> = {
       html`${formatSize(storedBytes)}`,
       suspendedAt === null ? html`active` : html`<strong>suspended</strong> since ${renderTime(suspendedAt)}`,
     ]);
-    return { table: renderTable('People', ['Username', 'Display name', 'Created', 'Files', 'State'], rows), next, hasMore: next !== null };
+    return { table: renderTable('People', ['Username', 'Display name', 'Created', 'Files', 'State'], rows), next };
   },
   renderDetails: (account) =>
     renderFacts({

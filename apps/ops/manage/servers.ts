@@ -66,7 +66,7 @@ export const servers: Managed<ServerDetails> = {
   load: getServerDetails,
   nameOf: ({ name }) => name,
   async list(platform, page) {
-    const { items, next, hasMore } = await listServersOfAll(platform, page);
+    const { items, next } = await listServersOfAll(platform, page);
     const rows = items.map(({ id, name, ownerId, memberCount, storedBytes, createdAt }) => [
       renderLink('/servers', id, name),
       renderLink('/people', ownerId, ownerId),
@@ -74,7 +74,7 @@ export const servers: Managed<ServerDetails> = {
       html`${formatSize(storedBytes)}`,
       renderTime(createdAt),
     ]);
-    return { table: renderTable('Servers', ['Name', 'Owner', 'Members', 'Files', 'Created'], rows), next, hasMore };
+    return { table: renderTable('Servers', ['Name', 'Owner', 'Members', 'Files', 'Created'], rows), next };
   },
   renderDetails: ({ id, name, owner, ownerId, memberCount, storedBytes, types, community, listed, createdAt }) =>
     renderFacts({

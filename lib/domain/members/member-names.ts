@@ -17,6 +17,12 @@ const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' |
   displayName: foldCase(displayName),
 });
 
+/** The names of the accounts of these members. */
+const findNames = ({ db }: Platform, members: readonly Pick<MemberDoc, 'userId'>[]): Promise<AccountDoc[]> =>
+  db.accounts
+    .find({ _id: { $in: [...new Set(members.map(({ userId }) => userId))] } }, { projection: { username: 1, displayName: 1 } })
+    .toArray();
+
 /**
  * Writes the names that a search compares, except for members that were renamed again since they were read. A member whose account no longer exists gets none.
  */
@@ -25,9 +31,7 @@ async function writeNames(
   members: readonly Pick<MemberDoc, '_id' | 'serverId' | 'userId' | 'renameId'>[],
 ): Promise<void> {
   if (members.length === 0) return;
-  const userIds = [...new Set(members.map((one) => one.userId))];
-  const found = await platform.db.accounts.find({ _id: { $in: userIds } }, { projection: { username: 1, displayName: 1 } }).toArray();
-  const accounts = new Map(found.map((account) => [account._id, account]));
+  const accounts = new Map((await findNames(platform, members)).map((account) => [account._id, account]));
   await platform.db.members.bulkWrite(
     members.map(({ _id, serverId, userId, renameId }) => {
       const account = accounts.get(userId);
@@ -67,6 +71,29 @@ export async function withMemberRename<T>(platform: Platform, userId: string, re
     await writeNames(platform, members);
   }
   return result;
+}
+
+/**
+ * Writes the names of those `members` that differ from the names of their accounts, as after a rename. Members with `renameId` are left to the sweep. Returns
+ * how many there were.
+ */
+export async function correctMemberNames(platform: Platform, members: readonly MemberDoc[]): Promise<number> {
+  const accounts = new Map((await findNames(platform, members)).map((account) => [account._id, toSearchFields(account)]));
+  const wrong = members.filter(({ userId, search, renameId }) => {
+    const names = accounts.get(userId);
+    return (
+      renameId === undefined && names !== undefined && (search?.username !== names.username || search.displayName !== names.displayName)
+    );
+  });
+  if (wrong.length === 0) return 0;
+  const renameId = platform.ids.next();
+  const keys = { _id: { $in: wrong.map(({ _id }) => _id) }, serverId: { $in: [...new Set(wrong.map(({ serverId }) => serverId))] } };
+  await platform.db.members.updateMany({ ...keys, renameId: { $exists: false } }, { $set: { renameId } }, { hint: '_id_' });
+  await writeNames(
+    platform,
+    wrong.map(({ _id, serverId, userId }) => ({ _id, serverId, userId, renameId })),
+  );
+  return wrong.length;
 }
 
 /** Writes the names of members whose join or rename did not. */
