@@ -129,6 +129,11 @@ export const settings = {
     '',
     emptyAs(days, null),
   ),
+  ACCOUNT_DELETION_DAYS: setting(
+    'How many days after the request an account is deleted. Until then the person can keep it. 0: at once.',
+    '14',
+    integer(0, 90),
+  ),
   HEARTBEAT_INTERVAL_MS: setting('How often gateway clients send a heartbeat, in milliseconds.', '30000', integer(500, 300_000)),
   OUTBOUND_ALLOW: setting(
     'Comma-separated host:port pairs that outbound requests may reach even if they are private or use plain http. For development.',

@@ -1,4 +1,5 @@
 import type { Running } from '../lib/base/process.ts';
+import { startDueAccountDeletions } from '../lib/domain/accounts/account-deletions.ts';
 import { publishPresences } from '../lib/domain/accounts/presence-changes.ts';
 import { recountBotServers } from '../lib/domain/applications/app-directory.ts';
 import { archiveThreads, recountThreads } from '../lib/domain/channels/thread-activity.ts';
@@ -47,6 +48,7 @@ const sweeps: readonly Sweep[] = [
   { name: 'crossposts', runsIn: 'owner', run: sweepCrossposts },
   { name: 'notices', runsIn: 'owner', run: sweepNotices },
   { name: 'previews', runsIn: 'owner', run: sweepPreviews },
+  { name: 'account-deletions', runsIn: 'owner', run: startDueAccountDeletions },
   { name: 'log-retention', runsIn: 'owner', run: (platform) => platform.expirePlaces() },
   { name: 'thread-counts', runsIn: 'owner', run: recountThreads },
   { name: 'app-directory-counts', runsIn: 'owner', run: recountBotServers },

@@ -41,6 +41,7 @@ export const catalogue = {
   not_public: { status: 400, text: 'Only an application with a public bot can be listed. Make the bot public first.', from: 'spec' },
   team_server: { status: 400, text: 'Staff and developer servers cannot be listed in Discovery.', from: 'spec' },
   invalid_options: { status: 400, text: 'The command’s options are not valid: {reason}.', from: 'house' },
+  owns_servers: { status: 400, text: 'This account owns servers: {servers}. Transfer or delete them first.', from: 'house' },
   unauthorized: { status: 401, text: '{hint}.', from: 'house' },
   two_factor_required: {
     status: 401,

@@ -21,6 +21,8 @@ export type Failpoint =
   | 'after-picture-shown'
   | 'after-removal-intent'
   | 'during-removal'
+  | 'after-account-begin'
+  | 'after-account-delete'
   | 'after-copies-write'
   | 'after-crosspost-mark'
   | 'after-image-encode'

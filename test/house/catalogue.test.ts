@@ -26,6 +26,7 @@ const documented = {
     not_public: 400,
     team_server: 400,
     invalid_options: 400,
+    owns_servers: 400,
     unauthorized: 401,
     two_factor_required: 401,
     two_factor_invalid: 401,

@@ -130,6 +130,9 @@ export const surface: readonly Endpoint[] = [
      PUT /api/users/@me/two-factor
      POST /api/users/@me/two-factor/disable
      POST /api/users/@me/two-factor/recovery-codes
+     GET /api/users/@me/deletion
+     POST /api/users/@me/deletion
+     DELETE /api/users/@me/deletion
      POST /api/channels/{id}/followers
      GET /api/channels/{id}/followers
      DELETE /api/channels/{id}/followers/{targetId}

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { accountDeletionRoutes } from './account-deletion.ts';
 import { applicationsRoutes } from './applications.ts';
 import { authRoutes } from './auth.ts';
 import { bansRoutes } from './bans.ts';
@@ -47,6 +48,7 @@ const sections: readonly Route[] = [
   ...exportsRoutes,
   ...twoFactorRoutes,
   ...signInRoutes,
+  ...accountDeletionRoutes,
   ...dmsRoutes,
   ...serversRoutes,
   ...membersRoutes,

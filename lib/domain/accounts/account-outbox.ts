@@ -7,7 +7,7 @@ import { findAllServerIds } from '../members/memberships.ts';
 import { toPublicUser } from './public-profiles.ts';
 
 /** The servers of an account, and the other participants of its most recently active DMs (at most `limits.dmsListed`). */
-async function findContacts(platform: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
+export async function findContacts(platform: WorkerPlatform, accountId: string): Promise<{ servers: string[]; accounts: string[] }> {
   const [servers, dms] = await Promise.all([
     findAllServerIds(platform, accountId),
     platform.db.dms

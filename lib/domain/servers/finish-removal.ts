@@ -5,14 +5,12 @@ import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { serverPlace } from '../../store/redis/log/keys.ts';
+import { beginAccountRemoval, finishAccount } from '../accounts/finish-account-removal.ts';
 import { appendInOrder, createPlacedEvent, keepAllMarks, type PlacedEvent } from '../events/placed-events.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
 import { deleteMembershipsOfServer, findServerIdPages } from '../members/memberships.ts';
-import { removeFollowsOf } from '../messages/followers.ts';
-import { deleteMessages } from '../messages/message-removal.ts';
-import { deleteReactions } from '../messages/reaction-changes.ts';
-import { removeWebhooksOfChannel } from '../webhooks/webhooks.ts';
+import { emptyChannel, type Pass } from './removal-pass.ts';
 import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc, findOverdueRemovals } from './removals.ts';
 import { newServerDelete } from './server-events.ts';
 
@@ -22,17 +20,6 @@ const lastPassMs = 60_000;
 const staleAfterMs = 10_000;
 /** How many channels or threads are read in one round. */
 const batchSize = 100;
-
-/** One pass over what a deletion left behind. There are two or more. */
-interface Pass {
-  /** Reports that the pass is still running, so that the sweep does not start another one. */
-  reportProgress: () => Promise<unknown>;
-  /**
-   * Whether it is the last pass. Only that one deletes the documents of threads and of a server's channels: until then they show where a late post may be
-   * stored.
-   */
-  isLast: boolean;
-}
 
 /** The CHANNEL_DELETE of a channel. Its id is always the same, so it is delivered once, however often this runs. */
 const newChannelDelete = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
@@ -48,17 +35,6 @@ async function appendChannelDeletes(
   const events = ids.map((id) => newChannelDelete(removal, id));
   await platform.confirm(await appendInOrder(platform, events));
   if (isLast) await keepAllMarks(platform, events);
-}
-
-/** Deletes the contents of a deleted channel: its messages with their reactions and files, the follows from and to it, its webhooks and its read positions. */
-async function emptyChannel(platform: WorkerPlatform, channelId: string, { reportProgress }: Pass): Promise<void> {
-  await deleteMessages(platform, channelId, reportProgress);
-  await deleteReactions(platform, { channelId }, reportProgress);
-  failpoint(platform.config, 'during-removal');
-  await removeChannelFiles(platform, channelId, reportProgress);
-  await removeFollowsOf(platform, channelId);
-  await removeWebhooksOfChannel(platform, channelId);
-  await deleteInBatches(platform.db.reads, { channelId }, reportProgress);
 }
 
 /**
@@ -162,10 +138,11 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   const { removals } = platform.db;
   const reportProgress = () => removals.updateOne({ _id: removalId }, { $set: { nextAt: new Date(platform.now() + staleAfterMs) } });
   await reportProgress();
-  const removal = await removals.findOne({ _id: removalId });
-  if (!removal) return null;
-  if (removal.done) {
-    await deleteRemoval(platform, removal);
+  const found = await removals.findOne({ _id: removalId });
+  if (!found) return null;
+  const removal = found.kind === 'account' && !found.done ? await beginAccountRemoval(platform, found) : found;
+  if (!removal || removal.done) {
+    await deleteRemoval(platform, found);
     return null;
   }
   if (removal.kind === 'members') {
@@ -176,6 +153,7 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
   const pass: Pass = { reportProgress, isLast: platform.now() >= lastAt };
   const isKept = removal.kind === 'server' && (await deleteServerDoc(platform, removal)) === 'not-owner';
   if (removal.kind === 'application') await finishApplication(platform, removal, pass);
+  else if (removal.kind === 'account') await finishAccount(platform, removal, pass);
   else if (!isKept) await passByKind[removal.kind](platform, removal as RemovalInServer, pass);
   if (isKept || pass.isLast) {
     await deleteRemoval(platform, removal);

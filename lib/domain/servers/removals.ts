@@ -3,6 +3,7 @@ import { communityChannelFields } from '../../contract/community.ts';
 import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
+import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
@@ -154,6 +155,18 @@ export async function removeApplication(platform: EnqueuePlatform, { _id, ownerI
   const isDeleted = await deleteApplicationDocs(platform, removal);
   platform.wake('finish-removal', { removalId: _id });
   return isDeleted;
+}
+
+/**
+ * Stores the removal of an account whose grace period is over, unless it is stored already. The job `finish-removal` deletes the account, unless the deletion
+ * is cancelled first.
+ */
+export async function storeAccountRemoval(platform: EnqueuePlatform, accountId: string): Promise<void> {
+  const now = platform.now();
+  const removal = { _id: accountId, kind: 'account' as const, serverId: null, ownerId: null, overwrites: [] };
+  const isNew = await insertNew(platform.db.removals, { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) });
+  failpoint(platform.config, 'after-removal-intent');
+  if (isNew) platform.wake('finish-removal', { removalId: accountId });
 }
 
 /**

@@ -100,6 +100,19 @@ const signInRows: readonly Row[] = [
   ),
 ];
 
+/** The deletion of one's account. */
+const deletionRows: readonly Row[] = [
+  row('GET /api/users/@me/deletion', peopleOnly, 200, () => ({})),
+  row('DELETE /api/users/@me/deletion', peopleOnly, 204, () => ({})),
+  row(
+    'POST /api/users/@me/deletion',
+    [...peopleOnly, refuseAll('400 invalid_request')],
+    200,
+    () => ({ body: { password: 'not the password', messages: 'keep' } }),
+    'with a wrong password',
+  ),
+];
+
 /** A call with a new server of the owner that is listed in Discovery. */
 async function listedCall(fixture: MatrixFixture): Promise<Call> {
   const id = await fixture.makeServer();
@@ -147,6 +160,7 @@ export const peopleRows: readonly Row[] = [
   ...banRows,
   ...profileRows,
   ...sessionRows,
+  ...deletionRows,
   ...exportRows,
   ...twoFactorRows,
   ...signInRows,

@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { MessagesChoice } from '../../../contract/account-deletion.ts';
 import type { ChosenStatus } from '../../../contract/user.ts';
 import { type AccountEvent, indexOutbox, type Outbox } from './outbox.ts';
 
@@ -32,6 +33,11 @@ export interface AccountDoc extends Outbox<AccountEvent> {
   twoFactorSetup?: { secret: string; expiresAt: Date };
   /** The account of the OpenID Connect provider that logs this person in, and since when. Absent if there is none. */
   identity?: { issuer: string; subject: string; linkedAt: Date };
+  /**
+   * When the person's account will be deleted, and what happens to its messages. `begun`: the deletion has begun, so it cannot be cancelled. Absent if no deletion
+   * is scheduled.
+   */
+  deletion?: { at: Date; messages: MessagesChoice; begun?: true };
 }
 
 /** The two-factor authentication of a person. */
@@ -54,6 +60,7 @@ accountSchema.index(
   { 'identity.issuer': 1, 'identity.subject': 1 },
   { unique: true, partialFilterExpression: { 'identity.subject': { $exists: true } } },
 );
+accountSchema.index({ 'deletion.at': 1 }, { partialFilterExpression: { 'deletion.at': { $exists: true } } });
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
 /** The index of the accounts with two-factor authentication, whose secrets are encrypted again when the key is replaced. */
 export const twoFactorIndex = 'twoFactor';

@@ -1,0 +1,41 @@
+import { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
+import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/account-deletions.ts';
+import { type Route, route } from '../route.ts';
+
+/** The routes by which people delete their accounts (docs/behavior/accounts.md#account-deletion). */
+export const accountDeletionRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/api/users/@me/deletion',
+    auth: 'person',
+    summary:
+      'Schedules the deletion of the caller’s account after a grace period, and ends all other sessions at once. `messages` says whether the caller’s messages stay, shown as those of a deleted account, or are deleted, too. A repeated request replaces the choice but not the date. A wrong password is 400 and counts as a login does.',
+    body: AccountDeletionInput,
+    reply: { status: 200, body: AccountDeletion },
+    errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
+    run: async (platform, actor, { body, tokenId, client, countLoginAttempt }) => {
+      await countLoginAttempt(actor.account.username);
+      return requestAccountDeletion(platform, actor, body, tokenId, client);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/users/@me/deletion',
+    auth: 'person',
+    summary: 'Returns when the caller’s account will be deleted; null if no deletion is scheduled.',
+    reply: { status: 200, body: OwnDeletion },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: (platform, actor) => getAccountDeletion(platform, actor),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/users/@me/deletion',
+    auth: 'person',
+    summary: 'Cancels the scheduled deletion of the caller’s account, if there is one.',
+    reply: { status: 204 },
+    errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
+    run: async (platform, actor) => {
+      await cancelAccountDeletion(platform, actor.id);
+    },
+  }),
+];

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
+import type { Message } from '../../lib/contract/message.ts';
+import { scheduleAccountDeletion } from '../../lib/domain/accounts/account-deletions.ts';
+import { startTestApi } from '../harness/api.ts';
+import { join, makeApplication, makePerson, makeServer, openDm, postMessage } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import { expectKilled, useOwnProcess } from '../harness/own-process.ts';
+import { inParallel, send } from '../harness/requests.ts';
+import { use } from '../harness/use.ts';
+
+describe('the deletion of an account: killed processes', function () {
+  this.timeout(180_000); // each test starts processes
+  const api = use(() => startTestApi());
+  const start = useOwnProcess(() => api.platform.config);
+
+  for (const failpoint of ['after-removal-intent', 'after-account-begin', 'after-account-delete', 'during-removal'] satisfies Failpoint[])
+    it(`a worker killed ${failpoint}: another one finishes, and nothing remains`, async () => {
+      const { db } = api.platform;
+      const [person, friend] = [await makePerson(api), await makePerson(api)];
+      const homes = [await makeServer(api, friend), await makeServer(api, friend)];
+      for (const { id } of homes) await join(api, friend, id, person);
+      const dm = await openDm(api, person, friend);
+      await inParallel(10, () => postMessage(api, person, dm.id));
+      await makeApplication(api, person);
+      // The first worker finds the deletion to be due, and dies.
+      const doomed = await start('worker', failpoint);
+      await expectKilled(doomed, () => scheduleAccountDeletion(api.platform, person.id, { messages: 'delete', now: true }));
+      expect(await db.messages.countDocuments({ authorId: person.id, deleted: { $exists: false } })).to.equal(10);
+      await start('worker', '');
+      const countLeft = async (): Promise<number> => {
+        const counts = await Promise.all([
+          db.accounts.countDocuments({ _id: person.id }),
+          db.tokens.countDocuments({ accountId: person.id }),
+          db.applications.countDocuments({ ownerId: person.id }),
+          db.members.countDocuments({ userId: person.id }),
+          db.memberships.countDocuments({ userId: person.id }),
+          db.messages.countDocuments({ authorId: person.id }),
+        ]);
+        return counts.reduce((sum, count) => sum + count, 0);
+      };
+      await waitUntil(async () => (await countLeft()) === 0, 'the deletion of everything');
+      expect(await send<Message[]>(api, 200, friend, 'GET', `/api/channels/${dm.id}/messages`)).to.deep.equal([]);
+      const $in = homes.map(({ id }) => id);
+      expect(await db.members.countDocuments({ serverId: { $in } })).to.equal(2);
+    });
+});
