@@ -1,6 +1,7 @@
-import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { retentionDaysMax } from '../../config/setting.ts';
 import { limits } from '../../lib/base/limits.ts';
+import type { MessagesChoice } from '../../lib/contract/account-deletion.ts';
 import { type ServerType, serverTypes } from '../../lib/contract/server.ts';
 import type { ChangeCommand } from '../../lib/domain/operators/changes.ts';
 import { type ReindexStart, reindexParts } from '../../lib/domain/operators/reindex-parts.ts';
@@ -95,7 +96,7 @@ function addListCommands(program: Command, take: (command: OperatorCommand) => v
       .action((query: string | undefined, page: Page) => take({ command, ...(query === undefined ? {} : { query }), ...page }));
   program
     .command('account <userId>')
-    .description('show an account: sessions, two-factor authentication, servers, applications, suspension')
+    .description('show an account: sessions, two-factor authentication, servers, applications, suspension, deletion')
     .action((userId: string) => take({ command: 'account', userId }));
   program
     .command('storage')
@@ -128,6 +129,20 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
       .command(`${command} <userId>`)
       .description(about)
       .action((userId: string) => take({ command, userId }));
+  program
+    .command('delete-account <userId>')
+    .description('delete the account of a person after the grace period; refused while the person owns servers')
+    .addOption(
+      new Option('--messages <choice>', 'what happens to the messages; default: as the person chose, or keep').choices(['keep', 'delete']),
+    )
+    .option('--now', 'without a grace period; this cannot be undone')
+    .action((userId: string, options: { messages?: MessagesChoice; now?: boolean }) =>
+      take({ command: 'delete-account', userId, ...options }),
+    );
+  program
+    .command('keep-account <userId>')
+    .description('cancel the deletion of an account during the grace period')
+    .action((userId: string) => take({ command: 'keep-account', userId }));
   program
     .command('create-server')
     .description('create a server of a person, unless the person owns one of this name')

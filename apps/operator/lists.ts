@@ -49,7 +49,7 @@ export async function executeList(platform: Platform, command: ListCommand): Pro
     }
     case 'account': {
       const details = await getAccountDetails(platform, command.userId);
-      const { displayName, suspendedReason, identity, username, ownedServers, applications, ...plain } = details;
+      const { displayName, suspendedReason, identity, deletion, username, ownedServers, applications, ...plain } = details;
       const names = (list: readonly { id: string; name: string }[]): string =>
         list.map(({ id, name }) => `${quoted(name)} (${id})`).join(', ') || 'none';
       const lines = [
@@ -58,6 +58,7 @@ export async function executeList(platform: Platform, command: ListCommand): Pro
         ...Object.entries(plain).map(([field, value]) => `${field}: ${value ?? 'none'}`),
         `suspendedReason: ${suspendedReason === null ? 'none' : quoted(suspendedReason)}`,
         `identity: ${identity === null ? 'none' : `${quoted(identity.subject)} of ${identity.issuer} since ${identity.linkedAt}`}`,
+        `deletion: ${deletion === null ? 'none' : `${deletion.deletesAt}, messages: ${deletion.messages}`}`,
         `ownedServers: ${names(ownedServers)}`,
         `applications: ${names(applications)}`,
       ];

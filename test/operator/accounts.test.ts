@@ -9,6 +9,7 @@ import { restoreAccount, suspendAccount } from '../../lib/domain/accounts/suspen
 import { sha256 } from '../../lib/store/seal.ts';
 import { Client } from '../gateway/client.ts';
 import { makeApplication, makeBot, makePerson, makeServer, password, postMessage } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
 import { startParlance } from '../harness/parlance.ts';
 import { type Caller, inParallel, refused, send, tally } from '../harness/requests.ts';
@@ -120,6 +121,53 @@ describe('operators’ commands for accounts', () => {
     const { json: shown, text } = await run('account', person.id);
     expect(shown.account).to.deep.include({ identity: { ...identity, linkedAt: '1970-01-01T00:00:00.000Z' } });
     expect(text).to.include(`identity: “${identity.subject}” of ${identity.issuer} since 1970-01-01T00:00:00.000Z`);
+  });
+
+  describe('delete-account and keep-account', () => {
+    const scheduled = async (): Promise<unknown> => ((await json('account', person.id)).account as { deletion: unknown }).deletion;
+
+    it('schedules after the grace period, keeps the choice and the date when repeated, and cancels; all in the audit log', async () => {
+      expect(await scheduled()).to.equal(null);
+      const { deletesAt, ...first } = await json('delete-account', person.id, '--messages', 'delete');
+      expect(first).to.include({ ok: true, changed: true, id: person.id, name: person.username, messages: 'delete' });
+      expect(Date.parse(String(deletesAt))).to.be.greaterThan(Date.now() + 13 * 86_400_000);
+      expect(await isAlive(person)).to.equal(true);
+      expect(await json('delete-account', person.id)).to.include({ changed: false, deletesAt, messages: 'delete' });
+      expect(await json('delete-account', person.id, '--messages', 'keep')).to.include({ changed: true, deletesAt, messages: 'keep' });
+      expect(await scheduled()).to.deep.equal({ deletesAt, messages: 'keep' });
+      expect((await run('account', person.id)).text).to.contain(`deletion: ${String(deletesAt)}, messages: keep`);
+      expect(await json('keep-account', person.id)).to.include({ changed: true });
+      expect(await json('keep-account', person.id)).to.include({ changed: false });
+      expect(await scheduled()).to.equal(null);
+      const { items } = (await json('audit', '--limit', '5')) as { items: Record<string, unknown>[] };
+      expect(items.map((one) => [one.command, one.outcome, one.targetId])).to.deep.equal(
+        [
+          ['keep-account', 'unchanged'],
+          ['keep-account', 'done'],
+          ['delete-account', 'done'],
+          ['delete-account', 'unchanged'],
+          ['delete-account', 'done'],
+        ].map((one) => [...one, person.id]),
+      );
+    });
+
+    it('--now deletes without a grace period, also a suspended account, and not one with servers', async () => {
+      const server = await makeServer(api, person, 'Home');
+      for (const args of [[], ['--now']]) expect(await codeOf(run('delete-account', person.id, ...args))).to.equal('owns_servers');
+      await run('delete-server', server.id);
+      await run('suspend', person.id);
+      expect(await json('delete-account', person.id, '--now')).to.include({ changed: true, messages: 'keep' });
+      await waitUntil(async () => !(await api.platform.db.accounts.findOne({ _id: person.id })), 'the deletion');
+      expect(await codeOf(run('keep-account', person.id))).to.equal('not_found');
+    });
+
+    it('refuses unknown ids, bots and the system account', async () => {
+      const { id } = await makeApplication(api, person);
+      for (const command of ['delete-account', 'keep-account']) {
+        expect(await codeOf(run(command, id)), command).to.equal('invalid_request');
+        expect(await codeOf(run(command, '--', '1')), command).to.equal('not_found');
+      }
+    });
   });
 
   describe('reset-password', () => {

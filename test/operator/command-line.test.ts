@@ -191,6 +191,8 @@ describe('npm run operator', function () {
         'unsuspend <userId>',
         'reset-password <userId>',
         'end-sessions <userId>',
+        'delete-account [options] <userId>',
+        'keep-account <userId>',
         'create-server [options] <name>',
         'transfer-server <serverId> <userId>',
         'retention <serverId> <days>',

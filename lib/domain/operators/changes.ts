@@ -1,4 +1,6 @@
+import type { MessagesChoice } from '../../contract/account-deletion.ts';
 import type { WakePlatform } from '../../store/platform.ts';
+import { keepAccount, scheduleAccountDeletion } from '../accounts/account-deletions.ts';
 import { createPasswordReset } from '../accounts/password-resets.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { requirePersonAccount, restoreAccount, suspendAccount } from '../accounts/suspensions.ts';
@@ -11,6 +13,8 @@ import { createServerAsOperator, deleteServerAsOperator, setMessageRetention, tr
 export type ChangeCommand =
   | { command: 'suspend'; userId: string; reason?: string }
   | { command: 'unsuspend' | 'reset-password' | 'reset-two-factor' | 'end-sessions'; userId: string }
+  | { command: 'delete-account'; userId: string; messages?: MessagesChoice; now?: boolean }
+  | { command: 'keep-account'; userId: string }
   | { command: 'create-server'; name: string; owner: string }
   | { command: 'transfer-server'; serverId: string; userId: string }
   | { command: 'delete-server'; serverId: string }
@@ -65,6 +69,19 @@ async function change(platform: WakePlatform, command: ChangeCommand): Promise<C
       const { _id: id, username: name } = await requirePersonAccount(platform, command.userId);
       await endAllSessions(platform, id);
       return { id, name, isChanged: true, sentence: 'all sessions have ended.' };
+    }
+    case 'delete-account': {
+      const { account, isChanged, deletion } = await scheduleAccountDeletion(platform, command.userId, command);
+      const { _id: id, username: name } = account;
+      const { deletesAt, messages } = deletion;
+      const fate = messages === 'keep' ? 'stay and show a deleted account' : 'are deleted, too';
+      const sentence = `will be deleted at ${deletesAt}${isChanged ? '' : ', unchanged'}. The messages ${fate}.`;
+      return { id, name, isChanged, sentence, more: { deletesAt, messages } };
+    }
+    case 'keep-account': {
+      const { account, isChanged } = await keepAccount(platform, command.userId);
+      const sentence = isChanged ? 'will not be deleted.' : 'no deletion is scheduled, unchanged.';
+      return { id: account._id, name: account.username, isChanged, sentence };
     }
     case 'create-server': {
       const created = await createServerAsOperator(platform, command.name, command.owner);

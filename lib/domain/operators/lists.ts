@@ -1,10 +1,12 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { foldCase } from '../../base/text.ts';
+import type { AccountDeletion } from '../../contract/account-deletion.ts';
 import type { Filter } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type ServerDoc, serverNamesIndex, storageIndex } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { toAccountDeletion } from '../accounts/account-deletions.ts';
 import { findAllServerIds } from '../members/memberships.ts';
 
 /** A page of a list: which one is after `after`, and how many it has. */
@@ -149,6 +151,8 @@ export interface AccountDetails extends ListedAccount {
   suspendedReason: string | null;
   /** The account of the OpenID Connect provider that logs the person in. */
   identity: { issuer: string; subject: string; linkedAt: string } | null;
+  /** When the account will be deleted, and what happens to its messages; null if no deletion is scheduled. */
+  deletion: AccountDeletion | null;
   sessions: number;
   lastUsedAt: string | null;
   twoFactor: boolean;
@@ -180,6 +184,7 @@ export async function getAccountDetails(platform: Platform, id: string): Promise
     tag: account.tag,
     suspendedReason: account.suspendedReason ?? null,
     identity: account.identity ? { ...account.identity, linkedAt: account.identity.linkedAt.toISOString() } : null,
+    deletion: account.deletion ? toAccountDeletion(account.deletion) : null,
     sessions: sessions.length,
     lastUsedAt: sessions[0]?.lastUsedAt?.toISOString() ?? null,
     twoFactor: account.twoFactor !== undefined,
