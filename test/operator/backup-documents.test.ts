@@ -110,9 +110,16 @@ describe('documents of a backup', function () {
       ]);
     });
 
-    it('a unique name that changed hands stays with one document, and the other one is named', async () => {
-      const account = (_id: string): AnyDoc => ({ _id, kind: 'person', username: 'same' });
-      expect(await store('accounts', [account('1'), account('2')])).to.deep.include({ refused: ['2'] });
+    it('a unique value that changed hands stays with one document, and the other one is named', async () => {
+      const dm = (_id: string): AnyDoc => ({ _id, pair: '7:8', userIds: ['7', '8'] });
+      expect(await store('dms', [dm('1'), dm('2')])).to.deep.include({ refused: ['2'] });
+    });
+
+    it('a username that changed hands belongs to the later account, because the other one is being deleted', async () => {
+      const account = (_id: string): AnyDoc => ({ _id, kind: 'person', username: 'same', passwordHash: 'x' });
+      const { refused, stored } = await store('accounts', [account('1'), account('2')]);
+      expect(refused).to.deep.equal([]);
+      expect(stored).to.deep.equal([{ ...account('1'), username: 'deleted 1', passwordHash: null }, account('2')]);
     });
 
     it('documents that are stored already stay as they are', async () => {

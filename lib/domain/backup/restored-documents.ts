@@ -100,8 +100,21 @@ export async function storeDocuments(target: RestoreTarget, name: CollectionName
   return refused;
 }
 
+/**
+ * Takes the username off an account, so that it cannot log in either: while the backup ran, the account was deleted, and then somebody else registered its
+ * name. Its removal is in the backup, too, and deletes it after the restore.
+ */
+async function releaseUsername(accounts: Collection<AnyDoc>, { username }: AnyDoc): Promise<void> {
+  const holder = await accounts.findOne({ username, kind: 'person' });
+  if (holder) await accounts.updateOne({ _id: holder._id }, { $set: { username: `deleted ${holder._id}`, passwordHash: null } });
+}
+
 async function storeConflicting(collection: Collection<AnyDoc>, name: CollectionName, doc: AnyDoc): Promise<boolean> {
   if (await exists(collection, { _id: doc._id })) return true;
+  if (name === 'accounts') {
+    await releaseUsername(collection, doc);
+    return insertNew(collection, doc);
+  }
   const changed = await withoutConflict(collection, name, doc);
   return changed !== null && (await insertNew(collection, changed));
 }
