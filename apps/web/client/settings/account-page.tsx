@@ -13,6 +13,7 @@ import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { DataExport } from './data-export.tsx';
+import { DeleteAccount } from './delete-account.tsx';
 import { needsLogin, OwnPasswordField, useOwnSignIn } from './own-password-field.tsx';
 import { SignInSection } from './sign-in.tsx';
 import { TwoFactorSection } from './two-factor.tsx';
@@ -100,7 +101,7 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
   );
 }
 
-/** The account page: the user's sessions, sign-in, password, two-factor authentication and data. */
+/** The account page: the user's sessions, sign-in, password, two-factor authentication and data, and the deletion of the account. */
 export function AccountPage(): JSX.Element {
   const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
   useOwnSignIn();
@@ -142,6 +143,7 @@ export function AccountPage(): JSX.Element {
       <TwoFactorSection onTurnedOn={sessions.reload} />
       <SignInSection />
       <DataExport />
+      <DeleteAccount />
       {loggingOut.value && (
         <Confirm
           title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}
