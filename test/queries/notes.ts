@@ -20,9 +20,11 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/(servers\/recounts|interactions\/interaction-sweeps)\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,
     /^lib\/domain\/applications\/app-directory\.ts$/,
+    /^lib\/domain\/accounts\/account-deletions\.ts startDueAccountDeletions/,
   ],
   removal: [
-    /^lib\/domain\/(servers\/(finish-removal|removals)|messages\/message-removal)\.ts/,
+    /^lib\/domain\/(servers\/(finish-removal|removal-pass|removals)|messages\/message-removal)\.ts/,
+    /^lib\/domain\/accounts\/finish-account-removal\.ts/,
     /^lib\/domain\/messages\/followers\.ts removeFollowsOf/,
     /^lib\/domain\/webhooks\/webhooks\.ts removeWebhooksOfChannel/,
     /^lib\/domain\/files\/files\.ts (removeChannelFiles|deleteFiles|findUnusedBlobs|decide|markFilesDecided)/,
@@ -188,11 +190,6 @@ export const exceptions: readonly Exception[] = [
     rule: 'examined',
     why: 'It reads the unread mentions of all these channels. MongoDB merges the channels in the order of the index instead.',
     queries: ['messages { _id: { $gt }, channelId: { $in }, pings: true } sort { _id: -1 } hint pings limit some'],
-  },
-  {
-    rule: 'examined',
-    why: 'It reads what was posted after a person began to type: some seconds.',
-    queries: ['messages { _id: { $gt }, authorId, channelId } limit one'],
   },
   {
     rule: 'examined',

@@ -58,10 +58,14 @@ export const serversPopulation: Record<string, Population> = {
       customStatus: null,
       createdAt: at(n),
       storedBytes: n,
+<<<<<<< HEAD
       ...oneIn(50, n, {
         twoFactor: { secret: hash(n), enabledAt: at(n), lastStep: n, recoveryCodes: [hash(n)] },
       }),
       ...(isBot(n) || n % 2 ? {} : { identity: { issuer: 'https://sso.example.org', subject: `subject${n}`, linkedAt: at(n) } }),
+=======
+      ...(isBot(n) ? {} : oneIn(10, n, { deletion: { at: at(n), messages: 'keep' } })),
+>>>>>>> 08c0372 (test(queries): record the queries of the deletion of accounts)
       ...outbox(n, 20),
     }),
   ],
