@@ -62,7 +62,7 @@ describe('operators’ pages for people and servers', () => {
     expect(textOf(page)).to.match(/Sessions1\n.*Last use.*\n.*\n.*Servers1\n/);
     expect(linksIn(page, '/servers')).to.deep.equal([server.id]);
     const actions = (of: string): string[] => [...of.matchAll(/href="\/people\/\d+\/([a-z-]+)"/g)].map(([, name = '']) => name);
-    expect(actions(page)).to.deep.equal(['reset-password', 'end-sessions', 'suspend']);
+    expect(actions(page)).to.deep.equal(['reset-password', 'end-sessions', 'suspend', 'delete-account']);
     expect(actions(await show(`/people/${bot.id}`))).to.deep.equal([]);
     for (const id of [unknownId, 'x', '%00', '$ne']) {
       await show(`/people/${id}`, 404);
@@ -113,6 +113,22 @@ describe('operators’ pages for people and servers', () => {
     expect(await act(`/people/${person.id}/end-sessions`)).to.contain('all sessions have ended.');
     expect(await isAlive(person)).to.equal(false);
     expect(await newest()).to.include({ command: 'end-sessions', outcome: 'done', targetId: person.id });
+  });
+
+  it('schedules and cancels the deletion of an account, and resets two-factor authentication', async () => {
+    const path = `/people/${person.id}`;
+    expect(await show(`${path}/delete-account`)).to.contain('<option value="delete">');
+    const { username } = person;
+    const wrong: Record<string, string>[] = [{ username: 'x', messages: 'keep' }, { username, messages: 'x' }, { username }];
+    for (const form of wrong) expect((await post(`${path}/delete-account`, form)).status).to.equal(400);
+    expect((await api.platform.db.accounts.findOne({ _id: person.id }))?.deletion).to.equal(undefined);
+    expect(await act(`${path}/delete-account`, { username, messages: 'delete' })).to.contain('The messages are deleted, too.');
+    expect(textOf(await show(path))).to.match(/Deletion.*, messages: delete/);
+    expect(await act(`${path}/keep-account`)).to.contain('will not be deleted.');
+    const twoFactor = { secret: 'x', enabledAt: new Date(), lastStep: 0, recoveryCodes: [] };
+    await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { twoFactor } });
+    expect(await act(`${path}/reset-two-factor`)).to.contain('The password alone logs in.');
+    expect(await newest()).to.include({ command: 'reset-two-factor', outcome: 'done', targetId: person.id });
   });
 
   it('shows the link of a new password once, in a response that is not stored, and in no log', async () => {

@@ -2,13 +2,15 @@ import type { ChangeCommand } from '../../../lib/domain/operators/changes.ts';
 import type { OpsPlatform } from '../../../lib/store/platform.ts';
 import { type Html, html } from '../html.ts';
 
-/** A text field of a form. */
-interface Field {
+/** A field of a form. */
+export interface Field {
   name: string;
   label: string;
   hint: string;
   maxChars: number;
   isRequired: boolean;
+  /** The values that can be chosen, with their names. Without them any text. */
+  choices?: Readonly<Record<string, string>>;
 }
 
 /** The text in the fields of a form, by name, trimmed. Empty fields are absent. */
@@ -29,10 +31,18 @@ export interface Action<T> {
   toCommand: (target: T, values: FieldValues, platform: OpsPlatform) => ChangeCommand | Promise<ChangeCommand>;
 }
 
-const renderField = ({ name, label, hint, maxChars, isRequired }: Field, value: string): Html => html`<p class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" value="${value}" maxlength="${maxChars}"${isRequired ? html` required` : null} aria-describedby="${name}-hint" autocomplete="off" spellcheck="false" autocapitalize="none">
-<span id="${name}-hint">${hint}</span>
+const renderChoices = ({ name }: Field, choices: NonNullable<Field['choices']>, chosen: string): Html =>
+  html`<select id="${name}" name="${name}" aria-describedby="${name}-hint">${Object.entries(choices).map(
+    ([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : null}>${text}</option>`,
+  )}</select>`;
+
+const renderText = ({ name, maxChars, isRequired }: Field, value: string): Html =>
+  html`<input id="${name}" name="${name}" value="${value}" maxlength="${maxChars}"${isRequired ? html` required` : null} aria-describedby="${name}-hint" autocomplete="off" spellcheck="false" autocapitalize="none">`;
+
+const renderField = (field: Field, value: string): Html => html`<p class="field">
+<label for="${field.name}">${field.label}</label>
+${field.choices ? renderChoices(field, field.choices, value) : renderText(field, value)}
+<span id="${field.name}-hint">${field.hint}</span>
 </p>`;
 
 /** The form of an action at its own address, with these values. `back` is the address of the page that links to it. */

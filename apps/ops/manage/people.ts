@@ -1,3 +1,4 @@
+import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { type AccountDetails, getAccountDetails, listAccounts } from '../../../lib/domain/operators/lists.ts';
 import { html } from '../html.ts';
@@ -45,6 +46,46 @@ const actions: Readonly<Record<string, Action<AccountDetails>>> = {
     isOffered: (account) => isPerson(account) && account.suspendedAt !== null,
     toCommand: ({ id: userId }) => ({ command: 'unsuspend', userId }),
   },
+  'reset-two-factor': {
+    label: 'Reset two-factor authentication',
+    about: 'Turns it off, so that the password alone logs in. For people who lost their authenticator app and their recovery codes.',
+    fields: [],
+    isOffered: (account) => isPerson(account) && account.twoFactor,
+    toCommand: ({ id: userId }) => ({ command: 'reset-two-factor', userId }),
+  },
+  'delete-account': {
+    label: 'Delete account',
+    about: 'Deletes the account after the grace period. Until then the person can cancel it. It is refused while the person owns servers.',
+    fields: [
+      {
+        name: 'username',
+        label: 'Username',
+        hint: 'Type the username, so that no other account is deleted by mistake.',
+        maxChars: limits.operatorTextChars,
+        isRequired: true,
+      },
+      {
+        name: 'messages',
+        label: 'Messages',
+        hint: 'What happens to the messages that the person wrote.',
+        maxChars: limits.operatorTextChars,
+        isRequired: true,
+        choices: { keep: 'Keep them, as from a deleted account', delete: 'Delete them and their files' },
+      },
+    ],
+    isOffered: (account) => isPerson(account) && account.deletion === null,
+    toCommand: ({ id: userId, username }, values) =>
+      values.username === username
+        ? { command: 'delete-account', userId, messages: values.messages === 'delete' ? 'delete' : 'keep' }
+        : refuse('invalid_request', { reason: 'this is not the username of the account' }),
+  },
+  'keep-account': {
+    label: 'Keep account',
+    about: 'Cancels the deletion of the account.',
+    fields: [],
+    isOffered: (account) => isPerson(account) && account.deletion !== null,
+    toCommand: ({ id: userId }) => ({ command: 'keep-account', userId }),
+  },
 };
 
 /** The pages `/people`: the list of accounts, and each account with what an operator can do. */
@@ -77,6 +118,11 @@ export const people: Managed<AccountDetails> = {
       Created: renderTime(account.createdAt),
       Suspended: account.suspendedAt === null ? 'no' : html`since ${renderTime(account.suspendedAt)}`,
       ...(account.suspendedReason === null ? {} : { 'Reason of the suspension': renderName(account.suspendedReason) }),
+      Deletion: account.deletion === null ? 'no' : html`${renderTime(account.deletion.deletesAt)}, messages: ${account.deletion.messages}`,
+      'Two-factor authentication': account.twoFactor ? 'on' : 'off',
+      ...(account.identity === null
+        ? {}
+        : { 'Linked account': html`${renderName(account.identity.subject)} of ${account.identity.issuer}` }),
       Sessions: account.sessions,
       'Last use': renderTime(account.lastUsedAt),
       Files: formatSize(account.storedBytes),

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { refuse } from '../../../lib/base/errors.ts';
 import { formatMib, limits } from '../../../lib/base/limits.ts';
-import type { FieldValues } from './actions.ts';
+import type { Field, FieldValues } from './actions.ts';
 
 const formType = 'application/x-www-form-urlencoded';
 
@@ -31,14 +31,16 @@ export const readQuery = (ctx: Context, name: string): string | undefined => che
 /** The text of these fields of the form in the body. Refuses another content type (415), a body that is too large (413), and invalid or missing fields (400). */
 export async function readForm(
   ctx: Context,
-  fields: readonly { name: string; maxChars: number; isRequired: boolean }[],
+  fields: readonly Pick<Field, 'name' | 'maxChars' | 'isRequired' | 'choices'>[],
 ): Promise<FieldValues> {
   if (!ctx.is(formType)) refuse('unsupported_media_type', { expected: formType });
   await parseForm(ctx, async () => undefined);
   const body = ctx.request.body as Readonly<Record<string, unknown>>;
-  const values = fields.flatMap(({ name, maxChars, isRequired }) => {
+  const values = fields.flatMap(({ name, maxChars, isRequired, choices }) => {
     const value = checkText(name, body[name], maxChars);
     if (isRequired && value === undefined) refuse('invalid_request', { reason: `${name} is missing` });
+    if (value !== undefined && choices && !Object.hasOwn(choices, value))
+      refuse('invalid_request', { reason: `${name} is one of ${Object.keys(choices).join(', ')}` });
     return value === undefined ? [] : [[name, value] as const];
   });
   return Object.fromEntries(values);
