@@ -28,7 +28,7 @@ function readCredentials(ctx: Context): { user: string; password: string } | nul
  */
 export function requirePassword({ config: { OPS_PASSWORD, TRUST_PROXY }, now }: Pick<OpsPlatform, 'config' | 'now'>): Middleware {
   const expected = digest(OPS_PASSWORD);
-  const wrong = new LRUCache<string, Set<string>>({ max: addressesMax, ttl: limits.opsPasswordWindowMs, perf: { now } });
+  const wrong = new LRUCache<string, Set<string>>({ max: addressesMax, ttl: limits.opsPasswordWindowMs, ttlResolution: 0, perf: { now } });
   return async (ctx, next) => {
     const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, TRUST_PROXY);
     const credentials = OPS_PASSWORD === '' ? { user: 'ops', password: '' } : readCredentials(ctx);
