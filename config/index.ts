@@ -1,4 +1,4 @@
-import { findOidcErrors, readIssuer, readProviderName } from './oidc.ts';
+import { findOidcErrors, oidcSettings } from './oidc.ts';
 import { readRedisAddress } from './redis-address.ts';
 import {
   appKey,
@@ -104,15 +104,7 @@ export const settings = {
     'everyone',
     oneOf('everyone', 'operators'),
   ),
-  OIDC_ISSUER: setting('URL of an OpenID Connect provider with which people can sign in, as in its metadata.', '', emptyAs(readIssuer, '')),
-  OIDC_CLIENT_ID: setting('Client id of this installation at the OpenID Connect provider.', '', text),
-  OIDC_CLIENT_SECRET: setting('Client secret of this installation at the OpenID Connect provider.', '', text),
-  OIDC_NAME: setting('Name of the OpenID Connect provider on its button.', 'SSO', readProviderName),
-  OIDC_ACCOUNTS: setting(
-    'Whether a sign-in by OpenID Connect can create an account (create), or only belongs to existing ones (link).',
-    'create',
-    oneOf('create', 'link'),
-  ),
+  ...oidcSettings,
   MESSAGE_RETENTION_DAYS: setting(
     'After how many days messages are deleted, in direct messages and in servers without a retention of their own. Empty: never.',
     '',
