@@ -3,6 +3,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
+import { toAccountDeletion } from '../accounts/account-deletions.ts';
 import { deletedAuthor, getTag, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { listSessions } from '../accounts/sessions.ts';
 import { type FileRef, refsFilter } from '../files/files.ts';
@@ -80,6 +81,9 @@ async function writeAccount(platform: WorkerPlatform, account: AccountDoc, archi
     earlyAccess: account.earlyAccess ?? false,
     storedBytes: account.storedBytes ?? 0,
     createdAt,
+    twoFactorSince: account.twoFactor?.enabledAt ?? null,
+    linkedAccount: account.identity ?? null,
+    deletion: account.deletion ? toAccountDeletion(account.deletion) : null,
     sessions: sessions.map((session) => {
       const { current: _, ...kept } = session;
       return kept;

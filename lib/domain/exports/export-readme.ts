@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 /** The text that explains the archive to the person who opens it. */
 export const readme = `This archive has the data that Parlance stores about your account.
 
-account.json          Your account: names, profile, status, the devices that are logged in, and the applications that you own.
+account.json          Your account: names, profile, status, the devices that are logged in, how you log in, and the applications that you own.
 servers.json          The servers that you are in, when you joined them, and your roles there.
 direct-messages.json  With whom you have direct messages.
 reads.json            The last message that you have read in each channel.

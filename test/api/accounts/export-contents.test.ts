@@ -58,6 +58,7 @@ describe('contents of an export', () => {
     await api.platform.db.servers.updateOne({ _id: server.id }, { $set: { types: [] } });
     const member = await makeMember(api, owner, server.id);
     await send(api, 200, member, 'PATCH', '/api/users/@me', { displayName: 'Ada', bio: 'I count.', pronouns: 'she' });
+    await api.platform.db.accounts.updateOne({ _id: member.id }, { $set: { deletion: { at: new Date('2100-01-01'), messages: 'keep' } } });
     const role = await makeRole(api, owner, server.id, { name: 'Readers' });
     await send(api, 204, owner, 'PUT', `/api/servers/${server.id}/members/${member.id}/roles/${role.id}`);
     const own = await makeServer(api, member, 'My own');
@@ -140,6 +141,8 @@ describe('contents of an export', () => {
       bio: 'I count.',
       pronouns: 'she',
       avatar: 'files/avatar.webp',
+      linkedAccount: null,
+      deletion: { deletesAt: '2100-01-01T00:00:00.000Z', messages: 'keep' },
     });
     expect(account.sessions).to.have.length(1);
     expect(account.applications).to.have.length(1);
