@@ -2,7 +2,6 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { OwnSession } from '../../../../lib/contract/user.ts';
 import { ApiError, call, path } from '../../api/call.ts';
-import { me } from '../../state/session.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -48,8 +47,6 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
     <form class="form" onSubmit={submit}>
       <h3>{isFirst ? 'Set a password' : 'Change password'}</h3>
       <p class="soft">This logs you out on all other devices.</p>
-      {/* Password managers need the username that belongs to the password. */}
-      <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
       <OwnPasswordField
         label="Current password"
         value={current.value}

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Export } from '../../../../lib/contract/user.ts';
 import { call } from '../../api/call.ts';
-import { me } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -36,8 +35,6 @@ function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; on
   return (
     <Dialog title="Request your data" onClose={onClose}>
       <form class="form" onSubmit={submit}>
-        {/* Password managers need the username that belongs to the password. */}
-        <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
         <OwnPasswordField
           label="Password"
           value={password.value}

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { MessagesChoice, OwnDeletion } from '../../../../lib/contract/account-deletion.ts';
 import { loadOwnDeletion, ownDeletion, requestDeletion } from '../../state/account-deletion.ts';
 import { details } from '../../state/servers.ts';
-import { me, myId } from '../../state/session.ts';
+import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -37,8 +37,6 @@ function DeleteDialog({ graceDays, onClose }: { graceDays: number; onClose: () =
     <Dialog title="Delete your account?" onClose={onClose}>
       <form class="form" onSubmit={submit}>
         <p>{describeGrace(graceDays)} You are logged out on all other devices now.</p>
-        {/* Password managers need the username that belongs to the password. */}
-        <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
         <SelectField
           label="Your messages"
           hint="This applies to all servers and direct messages."

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { instance, loadInstance } from '../../state/instance.ts';
+import { me } from '../../state/session.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
 import { TextField } from '../../ui/form.tsx';
 import { ProviderLink } from '../provider-link.tsx';
@@ -27,7 +28,11 @@ export function OwnPasswordField({
 }): JSX.Element | null {
   if (ownSignIn.value?.hasPassword !== false)
     return (
-      <TextField label={label} type="password" required autocomplete="current-password" value={value} onValue={onValue} error={error} />
+      <>
+        {/* Password managers need the username that belongs to the password. */}
+        <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
+        <TextField label={label} type="password" required autocomplete="current-password" value={value} onValue={onValue} error={error} />
+      </>
     );
   if (!needsLogin()) return null;
   return (

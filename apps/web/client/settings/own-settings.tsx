@@ -25,7 +25,7 @@ const profile = { page: 'profile', label: 'Profile', component: ProfilePage };
 const entries: readonly (SettingsItem & { component: ComponentType })[] = [
   profile,
   { page: 'status', label: 'Status', component: StatusPage },
-  { page: 'account', label: 'Devices and password', component: AccountPage },
+  { page: 'account', label: 'Account', component: AccountPage },
   { page: 'appearance', label: 'Appearance', component: AppearancePage },
   { page: 'developer', label: 'Developer', component: DeveloperPage },
 ];

@@ -5,10 +5,11 @@ import { instance } from '../../state/instance.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { useTask } from '../../ui/form.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { ProviderLink } from '../provider-link.tsx';
+import { OwnPasswordField } from './own-password-field.tsx';
 
 /** Unlinks the account of the provider, after the password. */
 function UnlinkForm({ name }: { name: string }): JSX.Element {
@@ -24,11 +25,8 @@ function UnlinkForm({ name }: { name: string }): JSX.Element {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <TextField
+      <OwnPasswordField
         label="Password for unlinking"
-        type="password"
-        required
-        autocomplete="current-password"
         value={password.value}
         onValue={(value) => (password.value = value)}
         error={task.error?.at('/password')}
