@@ -52,7 +52,7 @@ describe('operator backup: the bytes of files', function () {
     const api = await startTestApi();
     await (await makeLoad(api)).post(40);
     const { files } = api.platform.db;
-    const [needed, unneeded] = (await files.find({ state: 'stored' }).toArray()) as [FileDoc, FileDoc];
+    const [needed, unneeded] = (await files.find({ state: 'stored', openAt: { $exists: false } }).toArray()) as [FileDoc, FileDoc];
     await files.deleteOne({ _id: needed._id });
     await files.insertMany([{ ...needed, _id: '1', key: 'other', state: 'freed' }, needed]);
     await files.updateOne({ _id: unneeded._id }, { $set: { state: 'freed' } });

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { writeBackup } from '../../lib/domain/backup/backup.ts';
 import { openBackupPlatform } from '../../lib/store/backup-platform.ts';
+import { openDatabase } from '../../lib/store/mongo/database.ts';
 import { makeFolder } from '../harness/folder.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { startParlance } from '../harness/parlance.ts';
@@ -46,16 +47,17 @@ describe('operator backup: deletions while it reads', function () {
 
     const target = emptyTarget(source.platform.config);
     await restoreHere(path, target);
-    const restored = await startParlance(settingsOf(target));
-    const { db } = restored.platform;
+    const db = await openDatabase(target, createLog('test', 'silent'));
     const inGone = { $or: [{ channelId: goneId }, { serverId: gone.server.serverId }] };
     expect(await db.messages.countDocuments(inGone)).to.be.greaterThan(20);
-    await db.removals.updateMany({}, { $set: { at: new Date(0) } }); // their last pass is due
+    await db.removals.updateMany({}, { $set: { at: new Date(0) } }); // so that their last pass is due at once
+    const restored = await startParlance(settingsOf(target));
     await waitUntil(async () => (await db.removals.countDocuments({})) === 0, 'the deletions are finished');
     expect(await db.messages.countDocuments(inGone)).to.equal(0);
     const left = [...kept.answered.values()].filter(({ message }) => message.channelId !== goneId);
     await waitUntil(async () => (await db.files.countDocuments({ openAt: { $exists: true } })) === 0, 'every file is decided');
     await expectRestored(restored, kept, left);
     await restored.close();
+    await db.close();
   });
 });
