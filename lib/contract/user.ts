@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
+import { AccountDeletion } from './account-deletion.ts';
 import { Id, Name, Nullable, OwnPassword, Timestamp } from './shared.ts';
 import { TwoFactorCode } from './two-factor.ts';
 
@@ -40,6 +41,8 @@ export const Me = Type.Object({
   customStatus: Nullable(Type.String()),
   bot: Type.Boolean(),
   applicationId: Type.Optional(Id),
+  /** People only, while the deletion of the account is scheduled. */
+  deletion: Type.Optional(AccountDeletion),
   createdAt: Timestamp,
 });
 export type Me = Static<typeof Me>;

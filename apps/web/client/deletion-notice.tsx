@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { keepAccount, loadOwnDeletion, ownDeletion } from '../state/account-deletion.ts';
+import { keepAccount } from '../state/account-deletion.ts';
+import { me } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
 import { momentOf } from '../ui/times.ts';
 import { showToast } from '../ui/toast.tsx';
 
-/** Says when the user's account will be deleted, with a button that cancels it. Shows nothing if no deletion is scheduled. */
+/** Says above every page when the user's account will be deleted, with a button that cancels it. Shows nothing if no deletion is scheduled. */
 export function DeletionNotice(): JSX.Element | null {
   const task = useTask();
-  const deletion = ownDeletion.value?.deletion;
+  const deletion = me.value?.deletion;
   if (!deletion) return null;
   const { deletesAt, messages } = deletion;
   const keep = (): void => void task.run(keepAccount).then((done) => done && showToast('Your account will not be deleted.'));
@@ -26,15 +26,4 @@ export function DeletionNotice(): JSX.Element | null {
       <ErrorNotice error={task.error} />
     </div>
   );
-}
-
-/** `DeletionNotice` above every page. It loads whether a deletion is scheduled. */
-export function DeletionBanner(): JSX.Element | null {
-  useEffect(() => {
-    const stop = new AbortController();
-    // Without an answer there is no banner. The account page loads again and shows the error.
-    loadOwnDeletion(stop.signal).catch(() => undefined);
-    return () => stop.abort();
-  }, []);
-  return <DeletionNotice />;
 }

@@ -6,7 +6,7 @@ import { servers } from '../state/servers.ts';
 import { loadState, start, stop } from '../state/start.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
-import { DeletionBanner } from './deletion-notice.tsx';
+import { DeletionNotice } from './deletion-notice.tsx';
 import { HomePage, ServerPage } from './home.tsx';
 import { NotFound, sideOpen } from './page.tsx';
 import { keepTitle } from './page-title.ts';
@@ -95,7 +95,7 @@ export function Shell(): JSX.Element {
       {sideOpen.value && <div class="side-cover" onClick={() => (sideOpen.value = false)} />}
       <div class="page">
         <ConnectionBanner />
-        <DeletionBanner />
+        <DeletionNotice />
         <Router>
           <Route path="/" component={HomePage} />
           <Route path="/dms" component={HomePage} />

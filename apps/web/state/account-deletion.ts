@@ -1,25 +1,20 @@
-import { signal } from '@preact/signals';
-import type { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
+import type { AccountDeletion, AccountDeletionInput } from '../../../lib/contract/account-deletion.ts';
 import { call } from '../api/call.ts';
+import { me } from './session.ts';
 
-const url = '/api/users/@me/deletion';
-
-/** The scheduled deletion of the user's account, and the grace period; null until it is loaded. */
-export const ownDeletion = signal<OwnDeletion | null>(null);
-
-/** Loads `ownDeletion`. Throws `ApiError`. */
-export async function loadOwnDeletion(stopped?: AbortSignal): Promise<OwnDeletion> {
-  ownDeletion.value = await call<OwnDeletion>('GET', url, undefined, stopped ? { signal: stopped } : {});
-  return ownDeletion.value;
-}
+/** The address of the deletion of the user's account. */
+export const deletionPath = '/api/users/@me/deletion';
 
 /** Schedules the deletion of the user's account. Throws `ApiError`. */
-export async function requestDeletion(input: AccountDeletionInput, graceDays: number): Promise<void> {
-  ownDeletion.value = { deletion: await call<AccountDeletion>('POST', url, input), graceDays };
+export async function requestDeletion(input: AccountDeletionInput): Promise<void> {
+  const deletion = await call<AccountDeletion>('POST', deletionPath, input);
+  if (me.value) me.value = { ...me.value, deletion };
 }
 
 /** Cancels the deletion of the user's account. Throws `ApiError`. */
 export async function keepAccount(): Promise<void> {
-  await call('DELETE', url);
-  if (ownDeletion.value) ownDeletion.value = { ...ownDeletion.value, deletion: null };
+  await call('DELETE', deletionPath);
+  if (!me.value) return;
+  const { deletion: _, ...kept } = me.value;
+  me.value = kept;
 }

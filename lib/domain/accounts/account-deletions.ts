@@ -7,6 +7,7 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { findServerIds } from '../members/memberships.ts';
 import { storeAccountRemoval } from '../servers/removals.ts';
+import { toAccountDeletion } from './accounts.ts';
 import { refusePassword, requireOwnPassword } from './own-password.ts';
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';
@@ -15,12 +16,6 @@ const dayMs = 24 * 3_600_000;
 /** How many owned servers a refusal names, and how many accounts one sweep takes. */
 const serversNamed = 5;
 const sweepMax = 100;
-
-/** A deletion as it is stored, as the API returns it. */
-export const toAccountDeletion = ({ at, messages }: NonNullable<AccountDoc['deletion']>): AccountDeletion => ({
-  deletesAt: at.toISOString(),
-  messages,
-});
 
 /** Refuses `owns_servers` with the names of the servers that a person owns. */
 async function requireNoOwnedServers(platform: Platform, ownerId: string): Promise<void> {
@@ -46,7 +41,7 @@ export interface DeletionOptions {
  * be `now`. Returns null if `filter` matches nobody, or the deletion has begun.
  */
 async function scheduleDeletion(
-  { db, config, now }: Platform,
+  { db, config, now, accessVersions }: Platform,
   filter: { _id: string; passwordHash?: string | null },
   { messages, now: isImmediate = false }: DeletionOptions,
 ): Promise<AccountDeletion | null> {
@@ -55,11 +50,11 @@ async function scheduleDeletion(
     at: isImmediate ? at : { $ifNull: ['$deletion.at', at] },
     messages: messages === undefined ? { $ifNull: ['$deletion.messages', 'keep'] } : { $literal: messages },
   };
-  const scheduled = await db.accounts.findOneAndUpdate(
-    { ...filter, kind: 'person', 'deletion.begun': { $exists: false } },
-    [{ $set: { deletion } }],
-    { returnDocument: 'after' },
-  );
+  const schedule = () =>
+    db.accounts.findOneAndUpdate({ ...filter, kind: 'person', 'deletion.begun': { $exists: false } }, [{ $set: { deletion } }], {
+      returnDocument: 'after',
+    });
+  const scheduled = await accessVersions.runChange({ accounts: [filter._id] }, schedule);
   return scheduled?.deletion ? toAccountDeletion(scheduled.deletion) : null;
 }
 
@@ -89,9 +84,10 @@ export async function getAccountDeletion({ db, config }: Platform, actor: Actor)
 }
 
 /** Cancels the deletion of an account, unless it has begun. Returns whether one was scheduled. */
-export async function cancelAccountDeletion({ db }: Platform, userId: string): Promise<boolean> {
-  const scheduled = { 'deletion.at': { $exists: true }, 'deletion.begun': { $exists: false } };
-  const { modifiedCount } = await db.accounts.updateOne({ _id: userId, ...scheduled }, { $unset: { deletion: 1 } });
+export async function cancelAccountDeletion({ db, accessVersions }: Platform, userId: string): Promise<boolean> {
+  const scheduled = { _id: userId, 'deletion.at': { $exists: true }, 'deletion.begun': { $exists: false } };
+  const cancel = () => db.accounts.updateOne(scheduled, { $unset: { deletion: 1 } });
+  const { modifiedCount } = await accessVersions.runChange({ accounts: [userId] }, cancel);
   return modifiedCount === 1;
 }
 

@@ -1,4 +1,5 @@
 import { refuse } from '../../base/errors.ts';
+import type { AccountDeletion } from '../../contract/account-deletion.ts';
 import type { LoginInput, Me, MeDetails, MePatch, RegisterInput, Session } from '../../contract/user.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -14,6 +15,12 @@ import { type Client, createSession } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 import { hasTwoFactor } from './two-factor-codes.ts';
 
+/** A deletion as it is stored, as the API returns it. */
+export const toAccountDeletion = ({ at, messages }: NonNullable<AccountDoc['deletion']>): AccountDeletion => ({
+  deletesAt: at.toISOString(),
+  messages,
+});
+
 /** An account as `GET /api/auth/me` returns it to itself (docs/behavior/accounts.md#own-account). */
 export const toMe = (account: AccountDoc): Me => ({
   ...toUserSummary(account),
@@ -22,6 +29,7 @@ export const toMe = (account: AccountDoc): Me => ({
   customStatus: account.customStatus,
   bot: account.kind === 'bot',
   ...(account.applicationId === null ? {} : { applicationId: account.applicationId }),
+  ...(account.deletion && { deletion: toAccountDeletion(account.deletion) }),
   createdAt: account.createdAt.toISOString(),
 });
 

@@ -3,7 +3,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { toAccountDeletion } from '../accounts/account-deletions.ts';
+import { toAccountDeletion } from '../accounts/accounts.ts';
 import { deletedAuthor, getTag, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { listSessions } from '../accounts/sessions.ts';
 import { type FileRef, refsFilter } from '../files/files.ts';

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { MessagesChoice, OwnDeletion } from '../../../../lib/contract/account-deletion.ts';
-import { loadOwnDeletion, ownDeletion, requestDeletion } from '../../state/account-deletion.ts';
+import { call } from '../../api/call.ts';
+import { deletionPath, requestDeletion } from '../../state/account-deletion.ts';
 import { details } from '../../state/servers.ts';
-import { myId } from '../../state/session.ts';
+import { me, myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -29,9 +30,7 @@ function DeleteDialog({ graceDays, onClose }: { graceDays: number; onClose: () =
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task
-      .run(() => requestDeletion({ password: password.value, messages: messages.value }, graceDays))
-      .then((done) => done && onClose());
+    void task.run(() => requestDeletion({ password: password.value, messages: messages.value })).then((done) => done && onClose());
   };
   return (
     <Dialog title="Delete your account?" onClose={onClose}>
@@ -91,15 +90,16 @@ function DeleteOrTransfer({ graceDays }: OwnDeletion): JSX.Element {
 
 /** The section of the account page with which the user deletes the account. While a deletion is scheduled, the banner above the page says so. */
 export function DeleteAccount(): JSX.Element {
-  const loaded = useLoaded<OwnDeletion>(loadOwnDeletion, []);
-  const current = ownDeletion.value;
+  const loaded = useLoaded<OwnDeletion>((signal) => call('GET', deletionPath, undefined, { signal }), []);
+  const current = loaded.value;
+  const isScheduled = me.value?.deletion !== undefined;
   return (
     <section class="settings-block" aria-labelledby="delete-account">
       <h3 id="delete-account">Delete account</h3>
       <ErrorNotice error={loaded.error} retry={loaded.reload} />
       {!current && !loaded.error && <p class="spinner">Loading…</p>}
-      {current?.deletion && <p>The deletion of your account is scheduled. To cancel it, use “Keep my account” above.</p>}
-      {current && !current.deletion && (
+      {isScheduled && <p>The deletion of your account is scheduled. To cancel it, use “Keep my account” above.</p>}
+      {current && !isScheduled && (
         <>
           <p class="soft">
             {describeGrace(current.graceDays)} Then you leave all servers, and your profile and your bots are deleted. Your messages stay or
