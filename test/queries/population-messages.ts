@@ -177,7 +177,7 @@ export const messagesPopulation: Record<string, Population> = {
         ...(n < 20 && { connects: true }),
         ...(n % 50 === 9 && { into: idOf(9, n - 2) }),
         ...(isWaiting && { more: true, tries: 1, facts: {} }),
-        expiresAt: new Date(Date.now() + 900_000 + n),
+        ...(n < 4_500 && { expiresAt: new Date(Date.now() + 900_000 + n) }),
       };
     },
   ],

@@ -62,7 +62,7 @@ async function* findServers({ db, config }: Platform, from: string): AsyncGenera
 async function deleteExpiredAudit({ db }: Platform, serverId: string, before: string, limit: number) {
   const found = await db.audit
     .find({ serverId, _id: { $lt: before } }, { projection: { _id: 1 } })
-    .sort({ serverId: 1, _id: 1 })
+    .sort({ serverId: 1, _id: -1 })
     .limit(limit)
     .toArray();
   const ids = found.map(({ _id }) => _id);
