@@ -117,6 +117,7 @@ describe('operators’ pages for people and servers in a browser', function () {
       );
       const page = await open(site(), undefined, { dark, bypassCSP: true });
       const examine = async (name: string): Promise<void> => {
+        await page.waitForLoadState(); // a form has led to a page whose styles may not be there yet
         for (const width of [360, 768, 1440]) {
           await page.setViewportSize({ width, height: 800 });
           expect(await findOverflow(page), `${name} at ${width}`).to.deep.equal([]);
