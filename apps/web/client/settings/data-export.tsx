@@ -59,7 +59,7 @@ function ExportState({ found }: { found: Export }): JSX.Element {
     return <p role="status">Your archive is being made. You’ll get a direct message when it is ready.</p>;
   return (
     <p role="status">
-      Your archive of {shortMomentOf(found.createdAt)} is ready ({sizeOf(found.bytes ?? 0)}). You can download it until{' '}
+      Your archive is ready (requested: {shortMomentOf(found.createdAt)}, {sizeOf(found.bytes ?? 0)}). You can download it until{' '}
       <time dateTime={found.expiresAt}>{dateOf(found.expiresAt)}</time>.
     </p>
   );
