@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa';
-import { clientAddress } from '../../lib/base/client-address.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
 import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { parseProxyPath } from '../../lib/domain/files/image-links.ts';
@@ -59,7 +59,7 @@ export function serveImages(platform: ApiPlatform): Middleware<State> {
     ctx.state.route = '/images/{signature}/{url}';
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
     const url = parseProxyPath(platform.config, ctx.path) ?? refuse('not_found', { what: 'image' });
-    const caller = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
+    const caller = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
     const image = await fetchImage(url, caller);
     if (ctx.res.destroyed) return;
     ctx.res.once('close', addSending(image, caller));

@@ -1,11 +1,11 @@
 import type { Context, Middleware } from 'koa';
-import { clientAddress } from '../../lib/base/client-address.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
 import { refuse, refuseField } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { beginSignIn, endSignIn, type SignInFault, toSignInFault } from '../../lib/domain/accounts/sign-ins.ts';
 import { callbackPath } from '../../lib/store/openid.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { Bucket } from '../../lib/store/redis/preflight.ts';
+import { type Bucket, countInBucket } from '../../lib/store/redis/preflight.ts';
 import { toAddressBucket } from './middleware/identify.ts';
 import { toAddressLoginBucket } from './middleware/login-limits.ts';
 import { type Cookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
@@ -40,7 +40,7 @@ function readReturnTo(ctx: Context, baseUrl: string): string {
 /** Charges a bucket. Returns false if it is empty. */
 async function charge(platform: ApiPlatform, bucket: Bucket | null): Promise<boolean> {
   if (bucket === null || platform.config.RATE_LIMIT === null) return true;
-  return (await platform.preflight({ bucket, versionsOf: [], needsId: false })).decision?.isAllowed !== false;
+  return (await countInBucket(platform.preflight, bucket))?.isAllowed !== false;
 }
 
 /**
@@ -85,7 +85,7 @@ export function serveSignIn(platform: ApiPlatform): Middleware<State> {
     if ((ctx.path !== startPath && ctx.path !== callbackPath) || platform.openIdProvider === null) return next();
     ctx.state.route = ctx.path;
     if (ctx.method !== 'GET') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
+    const address = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
     await (ctx.path === startPath ? start(ctx, address) : end(ctx, address));
   };
 }

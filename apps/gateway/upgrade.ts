@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import { clientAddress } from '../../lib/base/client-address.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
 import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { addUnidentifiedSocket, isAddressFull, removeUnidentifiedSocket } from './address-usage.ts';
@@ -67,11 +67,7 @@ export function createUpgradeServer(node: GatewayNode): Server {
   });
   server.on('upgrade', (request: IncomingMessage, tcpSocket: Socket, head: Buffer) => {
     tcpSocket.on('error', ignoreError);
-    const address = clientAddress(
-      request.headers['x-forwarded-for']?.toString(),
-      tcpSocket.remoteAddress,
-      node.platform.config.TRUST_PROXY,
-    );
+    const address = readClientAddress(request, node.platform.config.TRUST_PROXY);
     const url = parseUrl(request);
     if (node.isClosing || !url) return rejectUpgrade(tcpSocket, url ? '503 Service Unavailable' : '400 Bad Request');
     if (isAddressFull(node, address)) return rejectUpgrade(tcpSocket, '429 Too Many Requests');

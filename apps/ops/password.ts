@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { clientAddress } from '../../lib/base/client-address.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 
@@ -30,7 +30,7 @@ export function requirePassword({ config: { OPS_PASSWORD, TRUST_PROXY }, now }: 
   const expected = digest(OPS_PASSWORD);
   const wrong = new LRUCache<string, Set<string>>({ max: addressesMax, ttl: limits.opsPasswordWindowMs, ttlResolution: 0, perf: { now } });
   return async (ctx, next) => {
-    const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, TRUST_PROXY);
+    const address = readClientAddress(ctx.req, TRUST_PROXY);
     const credentials = OPS_PASSWORD === '' ? { user: 'ops', password: '' } : readCredentials(ctx);
     const tried = wrong.get(address) ?? new Set();
     if (credentials && tried.size >= limits.opsPasswordTries) {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -29,3 +30,7 @@ export function clientAddress(forwarded: string | undefined, remote: string | un
     .filter(Boolean);
   return toRateLimitKey((trustedProxies > 0 && hops[Math.max(0, hops.length - trustedProxies)]) || (remote ?? 'unknown'));
 }
+
+/** `clientAddress` of the sender of a request. */
+export const readClientAddress = ({ headers, socket }: IncomingMessage, trustedProxies: number): string =>
+  clientAddress(headers['x-forwarded-for']?.toString(), socket.remoteAddress, trustedProxies);

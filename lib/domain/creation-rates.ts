@@ -1,6 +1,6 @@
 import { refuse } from '../base/errors.ts';
 import type { ApiPlatform } from '../store/platform.ts';
-import type { Bucket } from '../store/redis/preflight.ts';
+import { type Bucket, countInBucket } from '../store/redis/preflight.ts';
 
 const minuteSecs = 60;
 const hourSecs = 3600;
@@ -22,7 +22,7 @@ export const perHour = (key: string, { burst, count }: { burst: number; count: n
 export async function countCreation(platform: ApiPlatform, buckets: readonly Bucket[]): Promise<void> {
   if (platform.config.RATE_LIMIT === null) return;
   for (const bucket of buckets) {
-    const { decision } = await platform.preflight({ bucket, versionsOf: [], needsId: false });
+    const decision = await countInBucket(platform.preflight, bucket);
     if (decision?.isAllowed === false)
       refuse('rate_limited', { seconds: Math.ceil(decision.retryAfterSecs) }, { retryAfter: decision.retryAfterSecs });
   }

@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { clientAddress } from '../../../lib/base/client-address.ts';
+import { readClientAddress } from '../../../lib/base/client-address.ts';
 import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { type Credential, checkToken, createActor, parseTokenId } from '../../../lib/domain/accounts/credentials.ts';
 import { recordSessionUse } from '../../../lib/domain/accounts/sessions.ts';
 import { type Actor, getCachedServerId } from '../../../lib/domain/members/access.ts';
 import { type MessagePreflight, type PrefetchedPage, prefetchPage } from '../../../lib/domain/messages/message-pages.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import type { Bucket, PreflightResult, RateDecision } from '../../../lib/store/redis/preflight.ts';
+import { type Bucket, countInBucket, type PreflightResult, type RateDecision } from '../../../lib/store/redis/preflight.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Route } from '../route.ts';
 import { toAddressLoginBucket } from './login-limits.ts';
@@ -88,14 +88,14 @@ export function createIdentify(platform: ApiPlatform): Identify {
   const chargeFailure = async (ctx: Context, address: string, error: unknown): Promise<never> => {
     const rate = platform.config.RATE_LIMIT;
     if (rate && error instanceof Refusal && error.code === 'not_found') {
-      const { decision } = await platform.preflight({ bucket: toAddressBucket(rate, address), versionsOf: [], needsId: false });
+      const decision = await countInBucket(platform.preflight, toAddressBucket(rate, address));
       if (decision) setRateHeaders(ctx, 'address', decision);
     }
     throw error;
   };
 
   return async (ctx, route, params) => {
-    const address = clientAddress(ctx.get('X-Forwarded-For'), ctx.req.socket.remoteAddress, platform.config.TRUST_PROXY);
+    const address = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
     const presented = route.auth === 'none' ? null : readToken(ctx, platform.config.baseUrl);
     const token = presented?.token ?? null;
     const serverId = params.serverId ?? (params.channelId ? getCachedServerId(platform, params.channelId) : null);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { limits } from '../../../lib/base/limits.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import type { Bucket, RateDecision } from '../../../lib/store/redis/preflight.ts';
+import { type Bucket, countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
 import { setRateHeaders } from './rate-headers.ts';
 
 /** The strict bucket of an address for logins and registrations: 10 at once, refilled by 10 a minute. */
@@ -35,11 +35,9 @@ let delayedLogins = 0;
  */
 export async function countLoginAttempt(ctx: Context, platform: ApiPlatform, username: string, address: string): Promise<void> {
   if (platform.config.RATE_LIMIT === null) return;
-  const charge = async (bucket: Bucket): Promise<RateDecision | null> =>
-    (await platform.preflight({ bucket, versionsOf: [], needsId: false })).decision;
-  const pairDecision = await charge(toPairLoginBucket(username, address));
+  const pairDecision = await countInBucket(platform.preflight, toPairLoginBucket(username, address));
   if (pairDecision?.isAllowed === false) setRateHeaders(ctx, 'login', pairDecision);
-  const nameDecision = await charge(toNameLoginBucket(username));
+  const nameDecision = await countInBucket(platform.preflight, toNameLoginBucket(username));
   const waitMs = nameDecision ? computeDelayMs(nameDecision) : 0;
   if (waitMs === 0 || delayedLogins >= limits.loginsDelayed) return;
   delayedLogins++;

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
-import type { Bucket, RateDecision } from '../../store/redis/preflight.ts';
+import { countInBucket, type RateDecision } from '../../store/redis/preflight.ts';
 
 /** Writes a bucket's decision to the response headers. Refuses with `rate_limited`. */
 export type SetRateHeaders = (bucketName: string, decision: RateDecision) => void;
@@ -17,11 +17,9 @@ export async function countFollowUp(
 ): Promise<void> {
   const rate = config.RATE_LIMIT;
   if (rate === null) return;
-  const countIn = async (bucket: Bucket): Promise<RateDecision | null> =>
-    (await preflight({ bucket, versionsOf: [], needsId: false })).decision;
   const perSecond = (limits.followups * 1000) / limits.followupRateMs;
-  const perInteraction = await countIn({ key: `interaction:${_id}`, perSecond, burst: limits.followups });
+  const perInteraction = await countInBucket(preflight, { key: `interaction:${_id}`, perSecond, burst: limits.followups });
   if (perInteraction) setRateHeaders('interaction', perInteraction);
-  const perApplication = await countIn({ key: `application:${applicationId}`, ...rate });
+  const perApplication = await countInBucket(preflight, { key: `application:${applicationId}`, ...rate });
   if (perApplication?.isAllowed === false) setRateHeaders('application', perApplication);
 }

@@ -3,6 +3,7 @@ import type { WebhookDelivery, WebhookDeliveryPage } from '../../contract/webhoo
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DeliveryDoc } from '../../store/mongo/models/delivery.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
+import { countInBucket } from '../../store/redis/preflight.ts';
 import type { Actor } from '../members/access.ts';
 import type { ParsedDelivery } from './codehost/index.ts';
 import { findLoggedDeliveries } from './delivery-log.ts';
@@ -50,8 +51,7 @@ async function shouldLog({ preflight }: ApiPlatform, webhookId: string): Promise
     perSecond: limits.deliveriesIgnoredPerSecond,
     burst: limits.deliveriesIgnoredBurst,
   };
-  const { decision } = await preflight({ bucket, versionsOf: [], needsId: false });
-  return decision?.isAllowed !== false;
+  return (await countInBucket(preflight, bucket))?.isAllowed !== false;
 }
 
 /**

@@ -77,6 +77,10 @@ for i = 4, #KEYS do out[i + 4] = redis.call('GET', KEYS[i]) or '0' end
 return out
 `;
 
+/** Counts a request in a bucket, without anything else of a preflight. */
+export const countInBucket = async (preflight: Preflight, bucket: Bucket): Promise<RateDecision | null> =>
+  (await preflight({ bucket, versionsOf: [], needsId: false })).decision;
+
 const microsPerSec = 1_000_000;
 
 /** The in-process limiter, for use while Redis is unavailable. It computes the same with this process' clock, and holds at most 10,000 buckets. */
