@@ -13,9 +13,9 @@ export const accountDeletionRoutes: readonly Route[] = [
     body: AccountDeletionInput,
     reply: { status: 200, body: AccountDeletion },
     errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
-    run: async (platform, actor, { body, tokenId, client, countLoginAttempt }) => {
+    run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
-      return requestAccountDeletion(platform, actor, body, tokenId, client);
+      return requestAccountDeletion(platform, actor, body, client);
     },
   }),
   route({

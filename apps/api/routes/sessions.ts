@@ -46,9 +46,9 @@ export const sessionsRoutes: readonly Route[] = [
     body: PasswordInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
-    run: async (platform, actor, { body, tokenId, client, countLoginAttempt }) => {
+    run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
-      await changePassword(platform, actor, body, tokenId, client);
+      await changePassword(platform, actor, body, client);
     },
   }),
 ];

@@ -6,13 +6,13 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { findServerIds } from '../members/memberships.ts';
+import { toDurationMs } from '../retention.ts';
 import { storeAccountRemoval } from '../servers/removals.ts';
 import { toAccountDeletion } from './accounts.ts';
 import { refusePassword, requireOwnPassword } from './own-password.ts';
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';
 
-const dayMs = 24 * 3_600_000;
 /** How many owned servers a refusal names, and how many accounts one sweep takes. */
 const serversNamed = 5;
 const sweepMax = 100;
@@ -45,7 +45,7 @@ async function scheduleDeletion(
   filter: { _id: string; passwordHash?: string | null },
   { messages, now: isImmediate = false }: DeletionOptions,
 ): Promise<AccountDeletion | null> {
-  const at = new Date(now() + (isImmediate ? 0 : config.ACCOUNT_DELETION_DAYS * dayMs));
+  const at = new Date(now() + (isImmediate ? 0 : toDurationMs(config.ACCOUNT_DELETION_DAYS)));
   const deletion = {
     at: isImmediate ? at : { $ifNull: ['$deletion.at', at] },
     messages: messages === undefined ? { $ifNull: ['$deletion.messages', 'keep'] } : { $literal: messages },
@@ -66,14 +66,13 @@ export async function requestAccountDeletion(
   platform: Platform,
   actor: Actor,
   { password, messages }: AccountDeletionInput,
-  tokenId: string | null,
   client: Client,
 ): Promise<AccountDeletion> {
   const passwordHash = await requireOwnPassword(platform, actor.id, password, client, '/password');
   await requireNoOwnedServers(platform, actor.id);
   const scheduled = await scheduleDeletion(platform, { _id: actor.id, passwordHash }, { messages });
   if (!scheduled) return refusePassword('/password');
-  await endOtherSessions(platform, actor, tokenId);
+  await endOtherSessions(platform, actor, client.tokenId);
   return scheduled;
 }
 

@@ -126,7 +126,6 @@ export async function changePassword(
   platform: Platform,
   actor: Actor,
   { currentPassword, newPassword }: PasswordInput,
-  tokenId: string | null,
   client: Client,
 ): Promise<void> {
   const before = await requireOwnPassword(platform, actor.id, currentPassword, client, '/currentPassword');
@@ -138,6 +137,6 @@ export async function changePassword(
     );
     if (matchedCount === 0) refusePassword('/currentPassword');
     await platform.db.passwordResets.deleteMany({ accountId: actor.id });
-    await deleteOtherSessions(platform, actor.id, tokenId);
+    await deleteOtherSessions(platform, actor.id, client.tokenId);
   });
 }
