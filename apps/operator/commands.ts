@@ -72,12 +72,8 @@ const parseText =
 
 const parseLimit = parseNumber(limits.operatorPageMax);
 
-function parseDays(text: string): number | 'off' | 'default' {
-  if (text === 'off' || text === 'default') return text;
-  const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (days < 1 || days > retentionDaysMax) throw new InvalidArgumentError(`Use a number from 1 to ${retentionDaysMax}, off or default.`);
-  return days;
-}
+const parseNumberOfDays = parseNumber(retentionDaysMax, ', off or default');
+const parseDays = (text: string): number | 'off' | 'default' => (text === 'off' || text === 'default' ? text : parseNumberOfDays(text));
 
 /** Adds the commands that list accounts, servers and the audit log. */
 function addListCommands(program: Command, take: (command: OperatorCommand) => void): void {

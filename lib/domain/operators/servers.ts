@@ -49,7 +49,7 @@ export async function createServerAsOperator(platform: WakePlatform, name: strin
       await createServerOf(platform, ownerId, { name: trimmed }, existing._id);
       return { id: existing._id, name: trimmed, isChanged: false };
     }
-    // It has another owner or name by now, so it no longer stands for this command.
+    // It has another owner or name by now, so it is not the server of this command any more.
     const isOther = { $or: [{ ownerId: { $ne: ownerId } }, { name: { $ne: trimmed } }] };
     await platform.db.servers.updateOne({ createdFor, ...isOther }, { $unset: { createdFor: 1 } });
   }
