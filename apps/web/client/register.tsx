@@ -5,9 +5,10 @@ import { instance, loadInstance } from '../state/instance.ts';
 import { register } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { useTask } from '../ui/form.tsx';
 import { NewPasswordField } from '../ui/new-password-field.tsx';
 import { useNext } from './entry.ts';
+import { NewNamesFields } from './new-names-fields.tsx';
 import { ProviderLink } from './provider-link.tsx';
 
 /** Says why nobody can create an account here, instead of the form. */
@@ -56,21 +57,7 @@ export function RegisterPage(): JSX.Element {
     <main class="entry">
       <form class="form" onSubmit={submit}>
         <h1>Create an account</h1>
-        <TextField
-          label="Username"
-          hint="2 to 32 characters: lowercase letters, numbers, _ and dots."
-          required
-          autocomplete="username"
-          value={username.value}
-          onValue={(value) => (username.value = value)}
-          error={task.error?.at('/username')}
-        />
-        <TextField
-          label="Display name (optional)"
-          value={displayName.value}
-          onValue={(value) => (displayName.value = value)}
-          error={task.error?.at('/displayName')}
-        />
+        <NewNamesFields username={username} displayName={displayName} error={task.error} />
         <NewPasswordField
           label="Password"
           value={password.value}

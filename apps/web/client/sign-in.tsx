@@ -10,8 +10,9 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { useNext } from './entry.ts';
+import { NewNamesFields } from './new-names-fields.tsx';
 import { ProviderLink } from './provider-link.tsx';
-import { codeLabel } from './two-factor-step.tsx';
+import { CodeField } from './two-factor-step.tsx';
 
 /** What is said about each way in which a sign-in fails. `name` is that of the provider. */
 const faultTexts: Record<string, (name: string) => string> = {
@@ -78,21 +79,7 @@ function NewAccountForm({ name, onDone, pending, onSwitch }: FormProps & { pendi
     <form class="form" onSubmit={submit}>
       <h1>Create an account</h1>
       <p>You logged in with {name} for the first time. It will log you in to this account from now on.</p>
-      <TextField
-        label="Username"
-        hint="2 to 32 characters: lowercase letters, numbers, _ and dots."
-        required
-        autocomplete="username"
-        value={username.value}
-        onValue={(value) => (username.value = value)}
-        error={task.error?.at('/username')}
-      />
-      <TextField
-        label="Display name (optional)"
-        value={displayName.value}
-        onValue={(value) => (displayName.value = value)}
-        error={task.error?.at('/displayName')}
-      />
+      <NewNamesFields username={username} displayName={displayName} error={task.error} />
       <ErrorNotice error={task.error} shown={['/username', '/displayName']} />
       <Button type="submit" variant="main" busy={task.busy}>
         Create account
@@ -140,17 +127,7 @@ function LinkForm({ name, onDone, onSwitch }: FormProps & { onSwitch: (() => voi
         onValue={(value) => (password.value = value)}
         error={task.error?.at('/password')}
       />
-      {code.value !== null && (
-        <TextField
-          label={codeLabel}
-          required
-          autofocus
-          autocomplete="one-time-code"
-          maxLength={64}
-          value={code.value}
-          onValue={(value) => (code.value = value)}
-        />
-      )}
+      {code.value !== null && <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} />}
       <ErrorNotice error={task.error} shown={['/password']} />
       <Button type="submit" variant="main" busy={task.busy}>
         Link account

@@ -4,8 +4,19 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 
-/** The label of a field for a code of an authenticator app or a recovery code. */
-export const codeLabel = 'Code from your authenticator app or a recovery code';
+/** The field for a code of an authenticator app or, by its default label, also a recovery code. */
+export function CodeField({
+  label = 'Code from your authenticator app or a recovery code',
+  ...rest
+}: {
+  label?: string;
+  autofocus?: boolean;
+  value: string;
+  onValue: (value: string) => void;
+  error?: string | undefined;
+}): JSX.Element {
+  return <TextField label={label} required autocomplete="one-time-code" maxLength={64} {...rest} />;
+}
 
 /** The second step of a login with two-factor authentication: asks for a code, and calls `submit` with it. */
 export function TwoFactorStep({
@@ -28,15 +39,7 @@ export function TwoFactorStep({
       <form class="form" onSubmit={send}>
         <h1>Enter a code</h1>
         <p>Two-factor authentication is on for this account.</p>
-        <TextField
-          label={codeLabel}
-          required
-          autofocus
-          autocomplete="one-time-code"
-          maxLength={64}
-          value={code.value}
-          onValue={(value) => (code.value = value)}
-        />
+        <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} />
         <ErrorNotice error={task.error} />
         <Button type="submit" variant="main" busy={task.busy}>
           Log in

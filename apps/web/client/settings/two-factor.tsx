@@ -7,19 +7,15 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { useTask } from '../../ui/form.tsx';
 import { QrCode } from '../../ui/qr-code.tsx';
 import { dateOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { codeLabel } from '../two-factor-step.tsx';
+import { CodeField } from '../two-factor-step.tsx';
 import { needsLogin, OwnPasswordField } from './own-password-field.tsx';
 
 const path = '/api/users/@me/two-factor';
-
-function CodeField({ label, ...rest }: { label: string; value: string; onValue: (value: string) => void; error?: string | undefined }) {
-  return <TextField label={label} required autocomplete="one-time-code" maxLength={64} {...rest} />;
-}
 
 /** Asks for the password, shows the new secret, and turns two-factor authentication on with a code. */
 function TurnOnDialog({ onClose, onDone }: { onClose: () => void; onDone: (codes: readonly string[]) => void }): JSX.Element {
@@ -110,7 +106,7 @@ function ChangeDialog({
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}
         />
-        <CodeField label={codeLabel} value={code.value} onValue={(value) => (code.value = value)} error={task.error?.at('/code')} />
+        <CodeField value={code.value} onValue={(value) => (code.value = value)} error={task.error?.at('/code')} />
         <ErrorNotice error={task.error} shown={['/password', '/code']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
