@@ -1,15 +1,12 @@
 import { expect } from 'chai';
+import { use } from '../harness/use.ts';
 import { findOverflow, violations } from './axe.ts';
-import { type Site, signUp, startSite, usePages } from './browser.ts';
+import { signUp, startSite, usePages } from './browser.ts';
 
 describe('web: the deletion of the user’s account', function () {
   this.timeout(180_000);
-  let site: Site;
   const open = usePages();
-  before(async () => {
-    site = await startSite();
-  });
-  after(() => site?.close());
+  const site = use(() => startSite());
 
   it('names the servers to transfer first, asks for the password, shows a banner, and is cancelled', async () => {
     const person = await signUp(site, 'Grace');

@@ -1,16 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { readArchive } from '../api/accounts/export-fixture.ts';
-import { type Site, signUp, startSite, usePages } from './browser.ts';
+import { use } from '../harness/use.ts';
+import { signUp, startSite, usePages } from './browser.ts';
 
 describe('web: user settings', function () {
   this.timeout(180_000);
-  let site: Site;
   const open = usePages();
-  before(async () => {
-    site = await startSite();
-  });
-  after(() => site?.close());
+  const site = use(() => startSite());
 
   it('previews and saves the profile, and keeps the status and the theme after a reload', async () => {
     const person = await signUp(site, 'Ada');
