@@ -9,6 +9,7 @@ import { readConfig } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
 import { type ApiPlatform, openApiPlatform } from '../../lib/store/platform.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { seedServer } from '../harness/seed.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import { issue, range, titleOf } from './fixture.ts';
@@ -117,9 +118,14 @@ describe('Code host deliveries: 1,000 in a burst to 20 webhooks', function () {
         of.get(authorId)?.push({ title: /#.*/.exec(embeds[0]?.title ?? '')?.[0] ?? '', at: createdAt.getTime() });
       return of;
     };
-    const postsAtRealRate = [...(await posted()).values()];
+    let postsAtRealRate: { at: number }[][] = [];
+    // A busy machine may need longer than this until every webhook has posted, after the worker and Redis were killed.
+    await waitUntil(async () => {
+      postsAtRealRate = [...(await posted()).values()];
+      return postsAtRealRate.every(({ length }) => length > 0);
+    }, 'every webhook has posted');
     for (const posts of postsAtRealRate) {
-      expect(posts.length, 'posts at the real rate').to.be.within(1, 4 * (1 + (performance.now() - began) / 5_000));
+      expect(posts.length, 'posts at the real rate').to.be.at.most(4 * (1 + (performance.now() - began) / 5_000));
       for (const [at, { at: time }] of posts.entries())
         if (at >= 4) expect(time - (posts[at - 4]?.at ?? 0), 'five posts').to.be.greaterThan(5_000 - slackMs);
     }

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Application } from '../../lib/contract/application.ts';
+import type { EndpointDeliveryPage } from '../../lib/contract/endpoint.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 import { useCodeRunner } from './code-runner.ts';
 
@@ -108,12 +110,16 @@ describe('web: the developer portal', function () {
       as: person.as,
       body: [{ name: 'hello', description: 'Says hello.' }],
     });
-    await site.call('POST', `/api/channels/${channel}/commands/${commands.body[0]?.id}/invoke`, { as: person.as });
+    // On a busy machine the endpoint may miss the 3 seconds of an interaction, which is sent only once.
+    for (let answered = false, sent = 1; !answered; sent++) {
+      await site.call('POST', `/api/channels/${channel}/commands/${commands.body[0]?.id}/invoke`, { as: person.as });
+      await waitUntil(async () => {
+        const { items } = (await site.call<EndpointDeliveryPage>('GET', `/api/applications/${id}/deliveries`, { as: person.as })).body;
+        answered = items[0]?.outcome === 'answered';
+        return items.length === sent;
+      }, 'the delivery is listed');
+    }
     const deliveries = page.getByRole('region', { name: 'Deliveries', exact: true });
-    await page.waitForFunction(
-      async (path) => ((await (await fetch(path)).json()) as { items: unknown[] }).items.length > 0,
-      `/api/applications/${id}/deliveries`,
-    );
     await deliveries.getByRole('button', { name: 'Refresh' }).click();
     await deliveries.getByRole('row').filter({ hasText: 'Answered' }).filter({ hasText: '200' }).waitFor();
   });
