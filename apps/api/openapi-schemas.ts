@@ -5,8 +5,10 @@ import * as command from '../../lib/contract/command.ts';
 import * as community from '../../lib/contract/community.ts';
 import * as discovery from '../../lib/contract/discovery.ts';
 import * as endpoint from '../../lib/contract/endpoint.ts';
+import * as eventPayloads from '../../lib/contract/event-payloads.ts';
 import * as interaction from '../../lib/contract/interaction.ts';
 import * as message from '../../lib/contract/message.ts';
+import * as read from '../../lib/contract/read.ts';
 import * as server from '../../lib/contract/server.ts';
 import * as shared from '../../lib/contract/shared.ts';
 import * as user from '../../lib/contract/user.ts';
@@ -18,8 +20,8 @@ const isSchema = (value: unknown): value is TSchema => typeof value === 'object'
 
 /** The exported name of each schema of the contract, by schema object. Composed schemas contain the same objects, so they are recognized at any depth. */
 const schemaNames = new Map<unknown, string>(
-  [application, channel, command, community, discovery, endpoint, interaction, message, server, shared, user].flatMap((module) =>
-    Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
+  [application, channel, command, community, discovery, endpoint, eventPayloads, interaction, message, read, server, shared, user].flatMap(
+    (module) => Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
   ),
 );
 

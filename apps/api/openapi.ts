@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { events } from '../../lib/contract/events.ts';
 import { formContentType } from './middleware/delivery.ts';
 import { pictureTypes } from './middleware/picture.ts';
 import { cookieName } from './middleware/session-cookie.ts';
@@ -232,6 +233,7 @@ export function renderOpenApi(routes: readonly Route[], baseUrl: string): { open
     byShape.set(toPathShape(path), path);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, path, schemas) };
   }
+  for (const { data } of Object.values(events)) schemas.write(data); // clients generate the types of events from this document
   return {
     openapi: '3.1.0',
     info: { title: 'Parlance', version: '1', description: 'The HTTP API. Identify errors by `code`, never by message.' },

@@ -1,50 +1,24 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { Channel } from './channel.ts';
+import { defineEvent, type EventDefinition } from './event-definition.ts';
+import {
+  ChannelDeleted,
+  MemberChange,
+  MemberRemoved,
+  MessageDeleted,
+  PinsChange,
+  PresenceChange,
+  ReactionChange,
+  RoleChange,
+  RoleDeleted,
+  ServerDeleted,
+  TypingStarted,
+} from './event-payloads.ts';
 import { Interaction, InteractionUpdate } from './interaction.ts';
 import { Message } from './message.ts';
 import { ReadUpdate } from './read.ts';
-import { Member, Role, Server, ServerSummary } from './server.ts';
-import { Id, Nullable, Timestamp } from './shared.ts';
-import { PublicUser, VisibleStatus } from './user.ts';
-
-/** The payload of `REACTION_ADD` and `REACTION_REMOVE`. */
-const ReactionPayload = Type.Object({ channelId: Id, messageId: Id, serverId: Nullable(Id), userId: Id, emoji: Type.String() });
-
-/** The payload of an event in a channel; `serverId` is null in a DM. */
-const ChannelPayload = <P extends TProperties>(properties: P) => Type.Object({ ...properties, channelId: Id, serverId: Nullable(Id) });
-
-/** The payloads of `MEMBER_ADD` and `MEMBER_UPDATE`, and of `ROLE_CREATE` and `ROLE_UPDATE`. */
-const MemberPayload = Type.Object({ serverId: Id, member: Member });
-const RolePayload = Type.Object({ serverId: Id, role: Role });
-
-/** The declaration of an event. */
-export interface EventDefinition {
-  /** The schema of the payload. */
-  data: TSchema;
-  /**
-   * The log that keeps the event for resumes: the server's or the account's. `channel`: the log of the channel's server, or those of both accounts of a DM.
-   * null: no log, so sessions that are not connected miss the event.
-   */
-  place: 'server' | 'account' | 'channel' | null;
-  /**
-   * The recipients. `channel`: everyone who may view the channel. `members`: all members of a server of up to 1,000; in a larger server the member concerned,
-   * members with Manage Server, Manage Roles, Kick Members or Ban Members, sessions that watch the account, and bots that asked for the event. `server`: all
-   * members. `account`: all sessions of the account. `session`: one of them. `custom`: see PRESENCE_UPDATE and USER_UPDATE at `events`.
-   */
-  audience: 'channel' | 'members' | 'server' | 'account' | 'session' | 'custom';
-  /** Whether a bot receives the event if, and only if, it asks for it in identify. If false, see `botEvents`. */
-  optIn: boolean;
-  /** `start`: the event announces a new object. `end`: the object is gone. Pending events of an object that was never announced are not sent. */
-  lifecycle?: 'start' | 'end';
-  /** The payload is the state of the object when the event is sent. Of several such pending events of one object, only the last is sent. */
-  coalesce?: true;
-  /** The metric of delivery times includes the event. */
-  isTimed?: true;
-  /** The gateway adds the interaction's token, which is not stored. */
-  hasToken?: true;
-}
-
-const defineEvent = <S extends TSchema>(definition: EventDefinition & { data: S }): EventDefinition & { data: S } => definition;
+import { Server, ServerSummary } from './server.ts';
+import { PublicUser } from './user.ts';
 
 /**
  * Every gateway event. An account that joins a server receives SERVER_CREATE instead of its own MEMBER_ADD, and one that leaves receives SERVER_DELETE. When a
@@ -53,47 +27,191 @@ const defineEvent = <S extends TSchema>(definition: EventDefinition & { data: S 
  * to everyone who shares a server or a DM with the account, and to its own sessions. One USER_UPDATE may cover all changes of an account within a second.
  */
 export const events = {
-  MESSAGE_CREATE: defineEvent({ data: Message, place: 'channel', audience: 'channel', optIn: false, lifecycle: 'start', isTimed: true }),
-  MESSAGE_UPDATE: defineEvent({ data: Message, place: 'channel', audience: 'channel', optIn: true, coalesce: true }),
-  MESSAGE_DELETE: defineEvent({ data: ChannelPayload({ id: Id }), place: 'channel', audience: 'channel', optIn: true, lifecycle: 'end' }),
-  REACTION_ADD: defineEvent({ data: ReactionPayload, place: 'channel', audience: 'channel', optIn: true }),
-  REACTION_REMOVE: defineEvent({ data: ReactionPayload, place: 'channel', audience: 'channel', optIn: true }),
-  PINS_UPDATE: defineEvent({ data: ChannelPayload({}), place: 'channel', audience: 'channel', optIn: true }),
-  TYPING_START: defineEvent({ data: ChannelPayload({ userId: Id, at: Timestamp }), place: 'channel', audience: 'channel', optIn: true }),
-  CHANNEL_CREATE: defineEvent({ data: Channel, place: 'server', audience: 'channel', optIn: true, lifecycle: 'start' }),
-  CHANNEL_UPDATE: defineEvent({ data: Channel, place: 'server', audience: 'channel', optIn: true, coalesce: true }),
+  MESSAGE_CREATE: defineEvent({
+    summary: 'A message was posted.',
+    data: Message,
+    place: 'channel',
+    audience: 'channel',
+    optIn: false,
+    lifecycle: 'start',
+    isTimed: true,
+  }),
+  MESSAGE_UPDATE: defineEvent({
+    summary: 'A message changed: it was edited or published, or its link previews or the sizes of its images arrived.',
+    data: Message,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+    coalesce: true,
+  }),
+  MESSAGE_DELETE: defineEvent({
+    summary: 'A message was deleted.',
+    data: MessageDeleted,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+    lifecycle: 'end',
+  }),
+  REACTION_ADD: defineEvent({
+    summary: 'An account reacted to a message.',
+    data: ReactionChange,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+  }),
+  REACTION_REMOVE: defineEvent({
+    summary: 'A reaction was removed from a message.',
+    data: ReactionChange,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+  }),
+  PINS_UPDATE: defineEvent({
+    summary: 'The pinned messages of a channel changed.',
+    data: PinsChange,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+  }),
+  TYPING_START: defineEvent({
+    summary: 'An account types in a channel.',
+    data: TypingStarted,
+    place: 'channel',
+    audience: 'channel',
+    optIn: true,
+  }),
+  CHANNEL_CREATE: defineEvent({
+    summary: 'A channel was created, or became visible to the account.',
+    data: Channel,
+    place: 'server',
+    audience: 'channel',
+    optIn: true,
+    lifecycle: 'start',
+  }),
+  CHANNEL_UPDATE: defineEvent({
+    summary: 'A channel changed.',
+    data: Channel,
+    place: 'server',
+    audience: 'channel',
+    optIn: true,
+    coalesce: true,
+  }),
   CHANNEL_DELETE: defineEvent({
-    data: Type.Object({ id: Id, serverId: Id }),
+    summary: 'A channel was deleted, or is no longer visible to the account.',
+    data: ChannelDeleted,
     place: 'server',
     audience: 'channel',
     optIn: true,
     lifecycle: 'end',
   }),
-  MEMBER_ADD: defineEvent({ data: MemberPayload, place: 'server', audience: 'members', optIn: true, lifecycle: 'start' }),
-  MEMBER_UPDATE: defineEvent({ data: MemberPayload, place: 'server', audience: 'members', optIn: true, coalesce: true }),
+  MEMBER_ADD: defineEvent({
+    summary: 'An account joined a server.',
+    data: MemberChange,
+    place: 'server',
+    audience: 'members',
+    optIn: true,
+    lifecycle: 'start',
+  }),
+  MEMBER_UPDATE: defineEvent({
+    summary: 'A member changed: its roles, or whether it owns the server.',
+    data: MemberChange,
+    place: 'server',
+    audience: 'members',
+    optIn: true,
+    coalesce: true,
+  }),
   MEMBER_REMOVE: defineEvent({
-    data: Type.Object({ serverId: Id, userId: Id }),
+    summary: 'A member left a server, or was kicked or banned.',
+    data: MemberRemoved,
     place: 'server',
     audience: 'members',
     optIn: true,
     lifecycle: 'end',
   }),
-  ROLE_CREATE: defineEvent({ data: RolePayload, place: 'server', audience: 'server', optIn: true }),
-  ROLE_UPDATE: defineEvent({ data: RolePayload, place: 'server', audience: 'server', optIn: true, coalesce: true }),
-  ROLE_DELETE: defineEvent({ data: Type.Object({ serverId: Id, roleId: Id }), place: 'server', audience: 'server', optIn: true }),
-  SERVER_CREATE: defineEvent({ data: Server, place: 'account', audience: 'account', optIn: true, lifecycle: 'start' }),
-  SERVER_UPDATE: defineEvent({ data: ServerSummary, place: 'server', audience: 'server', optIn: true, coalesce: true }),
-  SERVER_DELETE: defineEvent({ data: Type.Object({ id: Id }), place: 'account', audience: 'account', optIn: true, lifecycle: 'end' }),
+  ROLE_CREATE: defineEvent({
+    summary: 'A role was created.',
+    data: RoleChange,
+    place: 'server',
+    audience: 'server',
+    optIn: true,
+  }),
+  ROLE_UPDATE: defineEvent({
+    summary: 'A role changed, or its position did.',
+    data: RoleChange,
+    place: 'server',
+    audience: 'server',
+    optIn: true,
+    coalesce: true,
+  }),
+  ROLE_DELETE: defineEvent({
+    summary: 'A role was deleted.',
+    data: RoleDeleted,
+    place: 'server',
+    audience: 'server',
+    optIn: true,
+  }),
+  SERVER_CREATE: defineEvent({
+    summary: 'The account joined a server.',
+    data: Server,
+    place: 'account',
+    audience: 'account',
+    optIn: true,
+    lifecycle: 'start',
+  }),
+  SERVER_UPDATE: defineEvent({
+    summary: 'A server changed.',
+    data: ServerSummary,
+    place: 'server',
+    audience: 'server',
+    optIn: true,
+    coalesce: true,
+  }),
+  SERVER_DELETE: defineEvent({
+    summary: 'The account is no longer in a server.',
+    data: ServerDeleted,
+    place: 'account',
+    audience: 'account',
+    optIn: true,
+    lifecycle: 'end',
+  }),
   PRESENCE_UPDATE: defineEvent({
-    data: Type.Object({ userId: Id, status: VisibleStatus, customStatus: Nullable(Type.String()) }),
+    summary: 'The status of an account changed.',
+    data: PresenceChange,
     place: null,
     audience: 'custom',
     optIn: true,
   }),
-  USER_UPDATE: defineEvent({ data: PublicUser, place: null, audience: 'custom', optIn: true, coalesce: true }),
-  INTERACTION_CREATE: defineEvent({ data: Interaction, place: 'account', audience: 'session', optIn: false, hasToken: true }),
-  INTERACTION_UPDATE: defineEvent({ data: InteractionUpdate, place: 'account', audience: 'account', optIn: false }),
-  READ_UPDATE: defineEvent({ data: ReadUpdate, place: 'account', audience: 'account', optIn: false }),
+  USER_UPDATE: defineEvent({
+    summary: 'The public profile of an account changed.',
+    data: PublicUser,
+    place: null,
+    audience: 'custom',
+    optIn: true,
+    coalesce: true,
+  }),
+  INTERACTION_CREATE: defineEvent({
+    summary: 'A person used a slash command of the bot.',
+    data: Interaction,
+    place: 'account',
+    audience: 'session',
+    permission: 'View Channel',
+    optIn: false,
+    hasToken: true,
+  }),
+  INTERACTION_UPDATE: defineEvent({
+    summary: 'The state of an interaction of the person changed.',
+    data: InteractionUpdate,
+    place: 'account',
+    audience: 'account',
+    optIn: false,
+  }),
+  READ_UPDATE: defineEvent({
+    summary: 'The person read a channel up to a message.',
+    data: ReadUpdate,
+    place: 'account',
+    audience: 'account',
+    optIn: false,
+  }),
 } as const;
 
 /** The name of a gateway event in the protocol. */

@@ -1,7 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
+import type { TObject } from 'typebox';
 import { renderOpenApi } from '../../apps/api/openapi.ts';
 import { routes } from '../../apps/api/routes/index.ts';
+import { events } from '../../lib/contract/events.ts';
 
 type Json = Record<string, unknown>;
 interface Parameter {
@@ -84,6 +86,16 @@ describe('OpenAPI document', () => {
     for (const name of Object.keys(document.components.schemas ?? {}))
       expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name).not.to.throw();
     expect(Object.keys(document.components.schemas ?? {})).to.include.members(['Error', 'Message', 'Id', 'MessageInput']);
+  });
+
+  it('has the payload of every event as a named schema', () => {
+    const { schemas = {} } = render().components;
+    for (const [name, { data }] of Object.entries(events))
+      expect(
+        Object.values(schemas).map((one) => Object.keys((one.properties ?? {}) as Json).join()),
+        name,
+      ).to.include(Object.keys((data as TObject).properties).join());
+    expect(Object.keys(schemas)).to.include.members(['MessageDeleted', 'ReactionChange', 'Interaction', 'ReadUpdate', 'PublicUser']);
   });
 
   it('describes the body, idempotency key, headers and all error statuses of creating a message', () => {

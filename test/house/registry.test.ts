@@ -71,6 +71,7 @@ describe('events', () => {
       };
       expect(audiences[event.place ?? 'none']).to.include(event.audience);
       expect((event.data as TObject).properties).to.be.an('object');
+      expect(event.summary).to.match(/^[A-Z].+[^.]\.$/);
       expect(event.optIn).to.be.a('boolean');
     });
 
