@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { Choice, Nullable, OwnPassword, Timestamp } from './shared.ts';
 
 /** What happens to a person's messages when the account is deleted: they stay and show a deleted account (`keep`), or are deleted, too (`delete`). */
-const MessagesChoice = Type.Union([Type.Literal('keep'), Type.Literal('delete')]);
+const MessagesChoice = Choice(['keep', 'delete']);
 export type MessagesChoice = Static<typeof MessagesChoice>;
 
 /** `POST /api/users/@me/deletion`. */

@@ -1,22 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Name, Nullable, Permissions } from './shared.ts';
+import { Choice, Id, Name, Nullable, Permissions } from './shared.ts';
 
 /** The kind of a channel (docs/behavior/servers.md#channel-kinds). */
-export const ChannelKind = Type.Union([
-  Type.Literal('category'),
-  Type.Literal('text'),
-  Type.Literal('announcement'),
-  Type.Literal('voice'),
-  Type.Literal('thread'),
-]);
+export const ChannelKind = Choice(['category', 'text', 'announcement', 'voice', 'thread']);
 export type ChannelKind = Static<typeof ChannelKind>;
 
 /** How clients show the messages of a channel. */
-export const ContentMode = Type.Union([Type.Literal('default'), Type.Literal('spoiler'), Type.Literal('age_restricted')]);
+export const ContentMode = Choice(['default', 'spoiler', 'age_restricted']);
 
 /** The number of minutes without messages after which a thread is archived. */
-export const AutoArchiveMinutes = Type.Union([Type.Literal(60), Type.Literal(1440), Type.Literal(4320), Type.Literal(10080)]);
+export const AutoArchiveMinutes = Choice([60, 1440, 4320, 10080]);
 
 /** The permissions that a channel allows or denies to one role or user (docs/behavior/servers.md#overwrites). */
 export const ChannelOverwrite = Type.Object({ id: Id, allow: Permissions, deny: Permissions });
@@ -44,7 +38,7 @@ export type Channel = Static<typeof Channel>;
 /** `POST /api/servers/{serverId}/channels`. */
 export const ChannelInput = Type.Object({
   name: Name(limits.nameChars),
-  kind: Type.Union([Type.Literal('category'), Type.Literal('text'), Type.Literal('announcement'), Type.Literal('voice')]),
+  kind: Choice(['category', 'text', 'announcement', 'voice']),
   parentId: Type.Optional(Nullable(Id)),
   /** The initial permission overwrites, so that a channel can be hidden from the start. */
   overwrites: Type.Optional(Type.Array(ChannelOverwrite, { maxItems: limits.overwritesPerChannel })),
@@ -58,7 +52,7 @@ export const ChannelPatch = Type.Object({
   slowmodeSecs: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.slowmodeMaxSecs })),
   contentMode: Type.Optional(ContentMode),
   parentId: Type.Optional(Nullable(Id)),
-  kind: Type.Optional(Type.Union([Type.Literal('text'), Type.Literal('announcement')])),
+  kind: Type.Optional(Choice(['text', 'announcement'])),
   autoArchiveMinutes: Type.Optional(AutoArchiveMinutes),
   archived: Type.Optional(Type.Boolean()),
 });

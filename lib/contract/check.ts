@@ -59,8 +59,8 @@ const toFieldPath = ({ keyword, instancePath, params }: ErrorObject): string =>
 function toFieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return [...groupBy(errors, toFieldPath)].slice(0, listedErrorsMax).map(([path, fieldErrors]) => {
     const [first] = fieldErrors as [ErrorObject];
-    const choices = fieldErrors.filter(({ keyword }) => keyword === 'const').map(({ params }) => String(params.allowedValue));
-    if (choices.length > 1) return { path, message: `Use one of: ${choices.join(', ')}.` };
+    const choice = fieldErrors.find(({ keyword, parentSchema }) => keyword === 'enum' && parentSchema === first.parentSchema);
+    if (choice) return { path, message: toValidationMessage(choice) };
     const sentences = fieldErrors.filter(({ parentSchema }) => parentSchema === first.parentSchema).map(toValidationMessage);
     return { path, message: [...new Set(sentences)].join(' ') };
   });

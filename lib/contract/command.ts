@@ -1,17 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Nullable } from './shared.ts';
+import { Choice, Id, Nullable } from './shared.ts';
 
 /** The type of an option of a slash command (docs/behavior/interactions.md#option-types). */
-export const OptionType = Type.Union([
-  Type.Literal('string'),
-  Type.Literal('integer'),
-  Type.Literal('number'),
-  Type.Literal('boolean'),
-  Type.Literal('user'),
-  Type.Literal('role'),
-  Type.Literal('channel'),
-]);
+export const OptionType = Choice(['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel']);
 export type OptionType = Static<typeof OptionType>;
 
 const slashName = Type.String({
@@ -35,7 +27,7 @@ export const Command = Type.Object({
   id: Id,
   name: Type.String(),
   description: Type.String(),
-  kind: Type.Union([Type.Literal('slash'), Type.Literal('prefix')]),
+  kind: Choice(['slash', 'prefix']),
   prefix: Type.Optional(Type.String()),
   options: Type.Optional(Type.Array(CommandOption)),
 });
@@ -45,7 +37,7 @@ export type Command = Static<typeof Command>;
 export const CommandInput = Type.Object({
   name: Type.String({ minLength: 1, maxLength: limits.commandNameChars }),
   description: Type.Optional(Type.String({ maxLength: limits.commandDescriptionChars })),
-  kind: Type.Optional(Type.Union([Type.Literal('slash'), Type.Literal('prefix')])),
+  kind: Type.Optional(Choice(['slash', 'prefix'])),
   prefix: Type.Optional(Type.String({ minLength: 1, maxLength: limits.prefixChars, pattern: '^\\S+$', patternText: 'Use no spaces.' })),
   options: Type.Optional(
     Type.Array(

@@ -1,18 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Nullable } from './shared.ts';
+import { Choice, Id, Nullable } from './shared.ts';
 
 /** The category of a server in Discovery (docs/behavior/community.md#settings). */
-export const DiscoveryCategory = Type.Union([
-  Type.Literal('gaming'),
-  Type.Literal('music'),
-  Type.Literal('entertainment'),
-  Type.Literal('science_tech'),
-  Type.Literal('education'),
-  Type.Literal('art_creators'),
-  Type.Literal('anime_manga'),
-  Type.Literal('community_social'),
-  Type.Literal('other'),
+export const DiscoveryCategory = Choice([
+  'gaming',
+  'music',
+  'entertainment',
+  'science_tech',
+  'education',
+  'art_creators',
+  'anime_manga',
+  'community_social',
+  'other',
 ]);
 export type DiscoveryCategory = Static<typeof DiscoveryCategory>;
 

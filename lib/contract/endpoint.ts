@@ -1,15 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { Id, Nullable, Timestamp } from './shared.ts';
+import { Choice, Id, Nullable, Timestamp } from './shared.ts';
 
 /** The steps of a request to an Interactions Endpoint, in order (docs/behavior/interactions.md#saving-a-url). */
-export const EndpointStep = Type.Union([
-  Type.Literal('url'),
-  Type.Literal('dns'),
-  Type.Literal('connect'),
-  Type.Literal('tls'),
-  Type.Literal('status'),
-  Type.Literal('body'),
-]);
+export const EndpointStep = Choice(['url', 'dns', 'connect', 'tls', 'status', 'body']);
 export type EndpointStep = Static<typeof EndpointStep>;
 
 /**
@@ -30,12 +23,7 @@ export type EndpointTest = Static<typeof EndpointTest>;
  * How an endpoint responded to an interaction. `answered` and `deferred`: by its response. `empty`: the application answers by the callback route instead.
  * `failed`: no valid response.
  */
-export const EndpointDeliveryOutcome = Type.Union([
-  Type.Literal('answered'),
-  Type.Literal('deferred'),
-  Type.Literal('empty'),
-  Type.Literal('failed'),
-]);
+export const EndpointDeliveryOutcome = Choice(['answered', 'deferred', 'empty', 'failed']);
 export type EndpointDeliveryOutcome = Static<typeof EndpointDeliveryOutcome>;
 
 /** One interaction that was sent to the endpoint, with the interaction's id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */

@@ -1,14 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { Id, Nullable, Timestamp } from './shared.ts';
+import { Choice, Id, Nullable, Timestamp } from './shared.ts';
 import { UserSummary } from './user.ts';
 
 /** The state of an interaction (docs/behavior/interactions.md#states). */
-export const InteractionState = Type.Union([
-  Type.Literal('created'),
-  Type.Literal('answered'),
-  Type.Literal('deferred'),
-  Type.Literal('expired'),
-]);
+export const InteractionState = Choice(['created', 'answered', 'deferred', 'expired']);
 export type InteractionState = Static<typeof InteractionState>;
 
 /** The value that was given for an option, parsed to the type of the option. */

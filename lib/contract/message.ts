@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Link, Nullable, Timestamp } from './shared.ts';
+import { Choice, Described, DocumentedAs, Id, Link, Nullable, OneOf, Timestamp } from './shared.ts';
 import { Author, UserSummary } from './user.ts';
 
 /** A rich embed and its limits (docs/behavior/messages.md#embeds). `checkEmbeds` checks the limit of the whole embed (6,000 characters). */
@@ -116,9 +116,26 @@ export const FollowupInput = Type.Object({
 });
 export type FollowupInput = Static<typeof FollowupInput>;
 
-/** `POST /api/interactions/{id}/{token}/callback` (docs/behavior/interactions.md#first-answer). */
-export const CallbackInput = Type.Object({
+/** A callback body that answers with a message. */
+export const MessageAnswer = Type.Object({
+  type: Type.Literal('message', { description: 'Answers with a message.' }),
   ...FollowupInput.properties,
-  type: Type.Union([Type.Literal('message'), Type.Literal('defer')]),
 });
+
+/** A callback body that announces an answer within 15 minutes. */
+export const DeferAnswer = Type.Object({
+  type: Type.Literal('defer', { description: 'Announces an answer. Follow-ups are possible for 15 minutes.' }),
+  ephemeral: Type.Optional(
+    Described(
+      Type.Boolean(),
+      'Whether only the person who used the command sees the first follow-up, if that does not say so itself. Default: false.',
+    ),
+  ),
+});
+
+/** `POST /api/interactions/{id}/{token}/callback` (docs/behavior/interactions.md#first-answer). `content` and `embeds` of a defer are ignored. */
+export const CallbackInput = DocumentedAs(
+  Type.Object({ ...FollowupInput.properties, type: Choice(['message', 'defer']) }),
+  OneOf('type', [MessageAnswer, DeferAnswer]),
+);
 export type CallbackInput = Static<typeof CallbackInput>;

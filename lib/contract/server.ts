@@ -1,21 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Channel } from './channel.ts';
-import { Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
+import { Choice, Id, Name, Nullable, Permissions, Timestamp } from './shared.ts';
 import { Author, UserSummary, VisibleStatus } from './user.ts';
 
 /** A type that operators give to a server (docs/behavior/servers.md#server-types). */
-export const ServerType = Type.Union([
-  Type.Literal('official'),
-  Type.Literal('staff'),
-  Type.Literal('developer'),
-  Type.Literal('verified'),
-  Type.Literal('partnered'),
-]);
+export const ServerType = Choice(['official', 'staff', 'developer', 'verified', 'partnered']);
 export type ServerType = Static<typeof ServerType>;
 
 /** Every server type, in the order of docs/behavior/servers.md#server-types. */
-export const serverTypes: readonly ServerType[] = ServerType.anyOf.map((one) => one.const);
+export const serverTypes: readonly ServerType[] = ServerType.enum;
 
 /** The types of the platform's own servers. Discovery never lists these servers (docs/behavior/servers.md#server-types). */
 export const teamTypes: readonly ServerType[] = ['staff', 'developer'];

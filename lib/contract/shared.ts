@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TEnum, type TSchema, type TSchemaOptions, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 
 /** An id: 19 digits. */
@@ -7,6 +7,42 @@ export const Id = Type.String({
   patternText: 'Use an id of 19 digits.',
   description: 'A Snowflake id of 19 digits. Sorts by time as a string.',
 });
+
+/** A copy of `schema` with a hidden property, which validation and serialization do not see. Type.Optional keeps it. */
+function copyWithHidden<S extends TSchema>(schema: S, name: '~kind' | '~base' | '~documented', value: unknown): S {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as S;
+  return Object.defineProperty(copy, name, { value, configurable: true, enumerable: false });
+}
+
+/**
+ * `schema` with a description of its own for one place, such as a property. The hidden `~base` is the original schema: if that is a component of a document,
+ * the documents write `{ allOf: [{ $ref }], description }`, because older tools ignore what is beside a `$ref`. Any other schema is written inline.
+ */
+export function Described<S extends TSchema>(schema: S, description: string): S {
+  const base = (schema as { '~base'?: TSchema })['~base'] ?? schema;
+  return Object.assign(copyWithHidden(schema, '~base', base), { description });
+}
+
+/**
+ * `schema` for validation, and `documented` for the documents, which is clearer for readers and generators. Each value that `documented` describes is valid.
+ * The hidden `~documented` is what the documents write under the name of the schema.
+ */
+export const DocumentedAs = <S extends TSchema>(schema: S, documented: TSchema): S => copyWithHidden(schema, '~documented', documented);
+
+/** One of `values`. */
+export const Choice = <V extends (string | number)[]>(values: readonly [...V], options: TSchemaOptions = {}): TEnum<V> =>
+  Type.Enum(values, { type: typeof values[0] === 'number' ? 'integer' : 'string', ...options });
+
+/**
+ * One of the named schemas `members`, told apart by the property `discriminator`, which is a constant in each of them. The documents add the `mapping`.
+ * Use it in `DocumentedAs` or for responses: the errors of a failed `oneOf` are not clear enough for a body.
+ */
+export const OneOf = <M extends readonly TSchema[]>(discriminator: string, members: readonly [...M], options: TSchemaOptions = {}) =>
+  copyWithHidden(
+    Type.Unsafe<Static<M[number]>>({ oneOf: members, discriminator: { propertyName: discriminator }, ...options }),
+    '~kind',
+    'OneOf',
+  );
 
 /** A time in ISO 8601, in UTC, with milliseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });

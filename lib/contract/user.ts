@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { AccountDeletion } from './account-deletion.ts';
-import { Id, Name, Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { Choice, Id, Name, Nullable, OwnPassword, Timestamp } from './shared.ts';
 import { TwoFactorCode } from './two-factor.ts';
 
 /** A tag beside an author's name (docs/behavior/accounts.md#tags). */
-export const Tag = Type.Union([Type.Literal('bot'), Type.Literal('verified_bot'), Type.Literal('official'), Type.Literal('system')]);
+export const Tag = Choice(['bot', 'verified_bot', 'official', 'system']);
 export type Tag = Static<typeof Tag>;
 
 /** The public profile of an account: its id, names and avatar. */
@@ -26,11 +26,11 @@ export const Author = Type.Object({ ...UserSummary.properties, tag: Type.Optiona
 export type Author = Static<typeof Author>;
 
 /** A status that an account chooses (docs/behavior/accounts.md#presence). */
-export const ChosenStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('invisible')]);
+export const ChosenStatus = Choice(['online', 'idle', 'dnd', 'invisible']);
 export type ChosenStatus = Static<typeof ChosenStatus>;
 
 /** A status as others see it. */
-export const VisibleStatus = Type.Union([Type.Literal('online'), Type.Literal('idle'), Type.Literal('dnd'), Type.Literal('offline')]);
+export const VisibleStatus = Choice(['online', 'idle', 'dnd', 'offline']);
 export type VisibleStatus = Static<typeof VisibleStatus>;
 
 /** The caller's own account: `GET /api/auth/me` (docs/behavior/accounts.md#own-account). */
@@ -69,13 +69,7 @@ export type PresencePatch = Static<typeof PresencePatch>;
 /** The badges of a profile, in the order of docs/behavior/accounts.md#badges. */
 export const badges = ['staff', 'developer', 'partner', 'verified_server_owner', 'early_access'] as const;
 export type Badge = (typeof badges)[number];
-const Badge = Type.Union([
-  Type.Literal('staff'),
-  Type.Literal('developer'),
-  Type.Literal('partner'),
-  Type.Literal('verified_server_owner'),
-  Type.Literal('early_access'),
-]);
+const Badge = Choice(['staff', 'developer', 'partner', 'verified_server_owner', 'early_access']);
 
 /**
  * The profile of an account, for callers who share a server or a DM with it (docs/behavior/accounts.md#profiles). `serverJoinedAt` is present if both are in
@@ -159,8 +153,8 @@ export type PasswordResetPreview = Static<typeof PasswordResetPreview>;
  * can create accounts.
  */
 export const Instance = Type.Object({
-  registration: Type.Union([Type.Literal('open'), Type.Literal('invite'), Type.Literal('closed')]),
-  serverCreation: Type.Union([Type.Literal('everyone'), Type.Literal('operators')]),
+  registration: Choice(['open', 'invite', 'closed']),
+  serverCreation: Choice(['everyone', 'operators']),
   signIn: Nullable(Type.Object({ name: Type.String(), canCreate: Type.Boolean() })),
 });
 export type Instance = Static<typeof Instance>;
@@ -186,7 +180,7 @@ export const ExportInput = Type.Object({ password: OwnPassword });
 /** The export of the caller's data. `bytes` and `expiresAt` are null until it is ready. */
 export const Export = Type.Object({
   id: Id,
-  state: Type.Union([Type.Literal('waiting'), Type.Literal('running'), Type.Literal('ready'), Type.Literal('failed')]),
+  state: Choice(['waiting', 'running', 'ready', 'failed']),
   createdAt: Timestamp,
   expiresAt: Nullable(Timestamp),
   bytes: Nullable(Type.Integer({ minimum: 0 })),

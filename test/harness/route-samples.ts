@@ -5,7 +5,7 @@ import type { SeededServer } from './seed.ts';
 /** The part of a JSON schema that tests read. */
 interface Shape {
   type?: string;
-  const?: unknown;
+  enum?: unknown[];
   anyOf?: Shape[];
   properties?: Record<string, Shape>;
   required?: string[];
@@ -17,7 +17,7 @@ interface Shape {
 /** A minimal value that fits `schema`: only required fields, or all fields with `full`. */
 export function sampleOf(schema: TSchema, full = false): unknown {
   const shape = schema as Shape;
-  if (shape.const !== undefined) return shape.const;
+  if (shape.enum) return shape.enum[0];
   if (shape.anyOf) return sampleOf(shape.anyOf[0] as TSchema, full);
   switch (shape.type) {
     case 'object': {

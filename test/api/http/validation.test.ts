@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { routes } from '../../../apps/api/routes/index.ts';
 import { Refusal } from '../../../lib/base/errors.ts';
 import { requireValid } from '../../../lib/contract/check.ts';
-import { Name, Nullable } from '../../../lib/contract/shared.ts';
+import { Choice, Name, Nullable } from '../../../lib/contract/shared.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makePerson } from '../../harness/factories.ts';
 import { refused } from '../../harness/requests.ts';
@@ -45,15 +45,16 @@ describe('errors of invalid bodies and queries', () => {
     }
     return [];
   };
-  const choice = Type.Union([Type.Literal('one'), Type.Literal('two')]);
+  const choice = Choice(['one', 'two']);
   const cases: [what: string, schema: Parameters<typeof Type.Object>[0][string], value: unknown, message: string][] = [
     ['a missing field', Type.String(), undefined, 'This field is required.'],
     ['a number instead of text', Type.String(), 5, 'This must be text.'],
     ['null instead of a list', Type.Array(Type.String()), null, 'This must be a list.'],
     ['a number instead of text or null', Nullable(Name(10)), 5, 'This must be text.'],
     ['long text where null is allowed', Nullable(Name(10)), 'x'.repeat(11), 'Use 1 to 10 characters.'],
-    ['another value than two literals', choice, 'three', 'Use one of: one, two.'],
-    ['another value than two literals or null', Nullable(choice), 'three', 'Use one of: one, two.'],
+    ['another value of a choice', choice, 'three', 'Use one of: one, two.'],
+    ['another value of a choice or null', Nullable(choice), 'three', 'Use one of: one, two.'],
+    ['a number instead of a choice', choice, 3, 'Use one of: one, two.'],
     ['too many items', Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'Use at most 1 entries.'],
     ['a mismatch with a pattern without a sentence', Type.String({ pattern: '^a$' }), 'b', 'This has the wrong format.'],
   ];
