@@ -7,10 +7,10 @@ import { formContentType } from './middleware/delivery.ts';
 import { pictureTypes } from './middleware/picture.ts';
 import { cookieName } from './middleware/session-cookie.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
+import { tags } from './openapi-tags.ts';
 import type { Route } from './route.ts';
 
 const listPathParams = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, param]) => param as string);
-const toPathShape = (path: string): string => path.replace(/\{\w+\}/g, '{}');
 const toHeaderRef = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset-After', 'X-RateLimit-Bucket'];
 
@@ -82,8 +82,8 @@ function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   };
 }
 
-function toParameters(route: Route, path: string, schemas: SchemaWriter): Json[] {
-  const pathParameters = listPathParams(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+function toParameters(route: Route, schemas: SchemaWriter): Json[] {
+  const pathParameters = listPathParams(route.path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
   const queryParameters = Object.entries(route.query?.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',
@@ -93,17 +93,6 @@ function toParameters(route: Route, path: string, schemas: SchemaWriter): Json[]
   const parameterNames = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.hasEtag ? ['IfNoneMatch'] : [])];
   return [...pathParameters, ...queryParameters, ...parameterNames.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
-
-/** A unique name of the operation: the method and the words of its path. */
-const toOperationId = (method: string, path: string): string =>
-  method.toLowerCase() +
-  path
-    .replace('/api/', '')
-    .split(/[/.-]/)
-    .map((word) => word.replace(/^\{(\w+)\}$/, 'by_$1').replace(/\W/g, ''))
-    .flatMap((word) => word.split('_'))
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
 
 function toRequestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
   const schema = schemas.write(body);
@@ -124,13 +113,13 @@ function toRequestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json
 /** The body of a route that takes an image. */
 const pictureBody: Json = { required: true, content: Object.fromEntries(pictureTypes.map((type) => [type, {}])) };
 
-function toOperation(route: Route, path: string, schemas: SchemaWriter): Json {
+function toOperation(route: Route, schemas: SchemaWriter): Json {
   return {
-    operationId: toOperationId(route.method, path),
+    operationId: route.operationId,
     summary: route.summary,
-    tags: [route.path.split('/')[2]],
+    tags: [route.tag],
     security: securityByAuth[route.auth],
-    parameters: toParameters(route, path, schemas),
+    parameters: toParameters(route, schemas),
     ...(route.body ? { requestBody: toRequestBody(route, route.body, schemas) } : {}),
     ...(route.checkPicture ? { requestBody: pictureBody } : {}),
     responses: { ...toSuccessResponses(route, schemas), ...toErrorResponses(route), default: { $ref: '#/components/responses/Fault' } },
@@ -226,18 +215,13 @@ const components: Json = {
 export function renderOpenApi(routes: readonly Route[], baseUrl: string): { openapi: string } & Json {
   const schemas = createSchemaWriter();
   const paths: Record<string, Json> = {};
-  const byShape = new Map<string, string>();
-  for (const route of routes) {
-    // OpenAPI treats two paths that differ only in the names of their parameters as one path.
-    const path = byShape.get(toPathShape(route.path)) ?? route.path;
-    byShape.set(toPathShape(path), path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, path, schemas) };
-  }
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: toOperation(route, schemas) };
   for (const { data } of Object.values(events)) schemas.write(data); // clients generate the types of events from this document
   return {
     openapi: '3.1.0',
     info: { title: 'Parlance', version: '1', description: 'The HTTP API. Identify errors by `code`, never by message.' },
     servers: [{ url: baseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: { ...components, schemas: { Error: errorSchema, ...schemas.listNamed() } },
   };

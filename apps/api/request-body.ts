@@ -95,7 +95,7 @@ export async function readRequestBody(
 ): Promise<RequestBody> {
   if (route.isDelivery)
     return withoutFiles(
-      await readDelivery(ctx, { webhookId: params.webhook_id ?? '', serverId: identified.pathServerId ?? '', address: identified.address }),
+      await readDelivery(ctx, { webhookId: params.webhookId ?? '', serverId: identified.pathServerId ?? '', address: identified.address }),
     );
   if (route.checkPicture && identified.actor) {
     await route.checkPicture(platform, identified.actor, params);

@@ -8,6 +8,7 @@ import type { Actor } from '../../lib/domain/members/access.ts';
 import type { MessagePreflight } from '../../lib/domain/messages/message-pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { RateDecision } from '../../lib/store/redis/preflight.ts';
+import type { Tag } from './openapi-tags.ts';
 
 /** The HTTP methods that routes use. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -89,6 +90,9 @@ export interface Route<
   R extends TSchema = TSchema,
   A extends Auth = Auth,
 > {
+  /** The unique name of the operation: a verb and its object. Client libraries name their methods after it. */
+  operationId: string;
+  tag: Tag;
   method: Method;
   /** The path as it is documented, with its parameters in braces (docs/behavior/requests.md#paths). */
   path: P;

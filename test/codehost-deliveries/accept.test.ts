@@ -10,7 +10,7 @@ const form = (payload: string): string => `payload=${encodeURIComponent(payload)
 const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const json = JSON.stringify(issue(1));
 
-describe('POST /api/webhooks/{webhook_id}/{webhook_token}/codehost', () => {
+describe('POST /api/webhooks/{webhookId}/{webhookToken}/codehost', () => {
   const { fixture, hook } = useDeliveries(100);
 
   describe('accepted deliveries', () => {

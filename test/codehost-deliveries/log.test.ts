@@ -8,7 +8,7 @@ import { issue, range, useDeliveries } from './fixture.ts';
 
 const listed = limits.webhookDeliveriesListed;
 
-describe('GET /api/webhooks/{id}/deliveries', () => {
+describe('GET /api/webhooks/{webhookId}/deliveries', () => {
   const { fixture, hook } = useDeliveries();
 
   /** Makes `count` ignored deliveries: sends the last and stores the others directly. */

@@ -103,7 +103,7 @@ describe('webhook secrets in stored data and logs', () => {
     dumps.push(output);
 
     expect(output)
-      .to.include('/api/webhooks/{webhook_id}/{webhook_token}')
+      .to.include('/api/webhooks/{webhookId}/{webhookToken}')
       .and.to.include('"role":"worker"')
       .and.to.include('"role":"gateway"');
     for (const text of dumps)

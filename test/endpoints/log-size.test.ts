@@ -6,7 +6,7 @@ import { makeApplication, makePerson } from '../harness/factories.ts';
 import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
-describe('GET /api/applications/{id}/deliveries with many deliveries', () => {
+describe('GET /api/applications/{applicationId}/deliveries with many deliveries', () => {
   const api = use(startTestApi);
 
   it('reads the newest 100 from its index, among 5,000 of the application and 50,000 of others', async () => {

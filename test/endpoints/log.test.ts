@@ -9,7 +9,7 @@ import { useServer } from '../harness/use.ts';
 const answered = { status: 200, ms: 12, outcome: 'answered', reason: null } as const;
 const minuteMs = 60_000;
 
-describe('GET /api/applications/{id}/deliveries', () => {
+describe('GET /api/applications/{applicationId}/deliveries', () => {
   const { api, owner } = useServer();
 
   const path = ({ applicationId }: Bot, query = ''): string => `/api/applications/${applicationId}/deliveries${query}`;

@@ -12,7 +12,7 @@ import { startSite } from '../harness/site.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { use } from '../harness/use.ts';
 
-describe('PATCH /api/applications/{id}: saving an Interactions Endpoint', () => {
+describe('PATCH /api/applications/{applicationId}: saving an Interactions Endpoint', () => {
   const [endpoint, other] = [use(startEndpoint), use(startEndpoint)];
   /** Requests that the hanging endpoint got and did not answer yet. */
   const held: ServerResponse[] = [];

@@ -8,7 +8,7 @@ import { type BadEndpoint, useBadEndpoints } from './bad-endpoints.ts';
 
 const keptUrl = 'https://kept.example/interactions';
 
-describe('PATCH /api/applications/{id} with an interactionsEndpointUrl', () => {
+describe('PATCH /api/applications/{applicationId} with an interactionsEndpointUrl', () => {
   /** Sends a PATCH with a bad URL and all other fields, and expects that nothing is saved. */
   const expectRefused = async ({ url, step, status }: BadEndpoint, bot: Bot): Promise<void> => {
     const path = `/api/applications/${bot.applicationId}`;

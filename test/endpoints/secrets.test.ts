@@ -105,7 +105,7 @@ describe('Interactions Endpoint: secrets', () => {
     await Promise.all(children.map((child) => once(child, 'exit')));
     found.push(output);
 
-    expect(output).to.include('/api/interactions/{id}/{token}/callback').and.to.include('"role":"worker"');
+    expect(output).to.include('/api/interactions/{interactionId}/{interactionToken}/callback').and.to.include('"role":"worker"');
     for (const text of found) for (const secret of secrets) expect(text.includes(secret), secret).to.equal(false);
   });
 });

@@ -8,7 +8,7 @@ import { type BadEndpoint, useBadEndpoints } from './bad-endpoints.ts';
 
 const order = ['url', 'dns', 'connect', 'tls', 'status', 'body'];
 
-describe('POST /api/applications/{id}/interactions-endpoint/test', () => {
+describe('POST /api/applications/{applicationId}/interactions-endpoint/test', () => {
   const path = (id: string): string => `/api/applications/${id}/interactions-endpoint/test`;
 
   /** Stores `url` without a ping, for a URL that would not pass it. */

@@ -5,11 +5,12 @@ import { routes } from '../../apps/api/routes/index.ts';
 const exceptions: Record<string, string> = {
   'POST /api/discovery/servers/{serverId}/join': 'joins, which needs no permission; every join checks for a ban afterwards',
   'POST /api/invites/{code}': 'joins, which needs no permission; every join checks for a ban afterwards',
-  'PUT /api/servers/{id}/icon': 'is checked again in `manageServer` after the conversion of the image',
+  'PUT /api/servers/{serverId}/icon': 'is checked again in `manageServer` after the conversion of the image',
   'PUT /api/channels/{channelId}/read': 'writes what the caller has read',
 };
 const isOfMessages = (path: string): boolean =>
-  /^\/api\/channels\/\{channelId\}\/(messages|pins|typing|commands)\b/.test(path) || path.startsWith('/api/webhooks/{webhook_id}/');
+  /^\/api\/channels\/\{channelId\}\/(messages|pins|typing|commands)\b/.test(path) ||
+  path.startsWith('/api/webhooks/{webhookId}/{webhookToken}');
 
 describe('routes that manage servers', () => {
   for (const { method, path, manages } of routes) {

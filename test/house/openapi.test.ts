@@ -14,12 +14,18 @@ interface Parameter {
 interface Operation {
   operationId: string;
   summary: string;
+  tags: string[];
   security: Json[];
   parameters: Parameter[];
   requestBody?: { content: Json };
   responses: Record<string, Json>;
 }
-type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; components: Record<string, Record<string, Json>> };
+type Document = {
+  openapi: string;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, Json>>;
+};
 
 const methods = new Set(['get', 'put', 'post', 'delete', 'patch']);
 
@@ -54,6 +60,8 @@ function errorsOf(document: Document): string[] {
       if (seen.has(operation.operationId)) errors.push(`${at}: ${operation.operationId} is not unique`);
       seen.add(operation.operationId);
       if (!/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) errors.push(`${at}: operationId ${operation.operationId}`);
+      for (const tag of operation.tags)
+        if (!document.tags.some((one) => one.name === tag)) errors.push(`${at}: tag ${tag} is not declared`);
       const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const declared = operation.parameters.filter((one) => one.in === 'path').map((one) => one.name);
       if (placeholders.join() !== declared.join())
@@ -134,6 +142,14 @@ describe('OpenAPI document', () => {
         operationOf(all, 'get', '/api/gateway').operationId = operationOf(all, 'get', '/api/openapi.json').operationId;
       },
       /is not unique/,
+    ],
+    ['a tag that is not declared', (all) => all.tags.shift(), /tag Messages is not declared/],
+    [
+      'two paths that differ only in the names of their parameters',
+      (all) => {
+        all.paths['/api/channels/{id}'] = {};
+      },
+      /the same as/,
     ],
     ['an unknown security scheme', (all) => delete all.components.securitySchemes?.Bot, /Bot is not a security scheme/],
   ];

@@ -37,13 +37,13 @@ export const surface: readonly Endpoint[] = [
      POST /api/channels/{channelId}/messages/{messageId}/crosspost
      POST /api/channels/{channelId}/threads
      GET /api/channels/{channelId}/threads
-     POST /api/interactions/{id}/{token}/callback
-     POST /api/interactions/{id}/{token}/followup
-     GET /api/applications/{appId}/commands
-     PUT /api/applications/{appId}/commands
-     GET /api/applications/{appId}/servers/{serverId}/commands
-     PUT /api/applications/{appId}/servers/{serverId}/commands
-     DELETE /api/applications/{appId}/commands/{commandId}
+     POST /api/interactions/{interactionId}/{interactionToken}/callback
+     POST /api/interactions/{interactionId}/{interactionToken}/followup
+     GET /api/applications/{applicationId}/commands
+     PUT /api/applications/{applicationId}/commands
+     GET /api/applications/{applicationId}/servers/{serverId}/commands
+     PUT /api/applications/{applicationId}/servers/{serverId}/commands
+     DELETE /api/applications/{applicationId}/commands/{commandId}
      GET /api/auth/me
      POST /api/users/@me/channels
      GET /api/users/@me/channels
@@ -68,14 +68,14 @@ export const surface: readonly Endpoint[] = [
      GET /api/discovery/servers
      POST /api/discovery/servers/{serverId}/join
      GET /api/discovery/apps
-     POST /api/applications/{id}/authorize
-     PATCH /api/applications/{id}
+     POST /api/applications/{applicationId}/authorize
+     PATCH /api/applications/{applicationId}
      POST /api/channels/{channelId}/webhooks
      GET /api/channels/{channelId}/webhooks
-     PATCH /api/webhooks/{id}
-     DELETE /api/webhooks/{id}
-     POST /api/webhooks/{webhook_id}/{webhook_token}
-     POST /api/webhooks/{webhook_id}/{webhook_token}/codehost`,
+     PATCH /api/webhooks/{webhookId}
+     DELETE /api/webhooks/{webhookId}
+     POST /api/webhooks/{webhookId}/{webhookToken}
+     POST /api/webhooks/{webhookId}/{webhookToken}/codehost`,
   ),
   ...rows(
     'project',
@@ -92,28 +92,28 @@ export const surface: readonly Endpoint[] = [
      POST /api/auth/password-reset
      GET /api/instance
      POST /api/servers
-     PATCH /api/servers/{id}
-     DELETE /api/servers/{id}
-     POST /api/servers/{id}/invites
-     GET /api/servers/{id}/invites
+     PATCH /api/servers/{serverId}
+     DELETE /api/servers/{serverId}
+     POST /api/servers/{serverId}/invites
+     GET /api/servers/{serverId}/invites
      DELETE /api/invites/{code}
      GET /api/invites/{code}
      POST /api/invites/{code}
-     GET /api/servers/{id}/roles
-     POST /api/servers/{id}/roles
-     PATCH /api/servers/{id}/roles/{roleId}
-     DELETE /api/servers/{id}/roles/{roleId}
-     GET /api/servers/{id}/members/{userId}
-     GET /api/servers/{id}/audit-log
-     GET /api/channels/{id}
-     GET /api/channels/{id}/messages/{messageId}
-     PUT /api/channels/{id}/read
+     GET /api/servers/{serverId}/roles
+     POST /api/servers/{serverId}/roles
+     PATCH /api/servers/{serverId}/roles/{roleId}
+     DELETE /api/servers/{serverId}/roles/{roleId}
+     GET /api/servers/{serverId}/members/{userId}
+     GET /api/servers/{serverId}/audit-log
+     GET /api/channels/{channelId}
+     GET /api/channels/{channelId}/messages/{messageId}
+     PUT /api/channels/{channelId}/read
      GET /api/users/@me/reads
      GET /api/users/@me/sync
      PATCH /api/users/@me
      GET /api/users/@me/sessions
      DELETE /api/users/@me/sessions
-     DELETE /api/users/@me/sessions/{id}
+     DELETE /api/users/@me/sessions/{sessionId}
      GET /api/users/@me/sign-in
      PUT /api/users/@me/sign-in
      DELETE /api/users/@me/sign-in
@@ -133,32 +133,32 @@ export const surface: readonly Endpoint[] = [
      GET /api/users/@me/deletion
      POST /api/users/@me/deletion
      DELETE /api/users/@me/deletion
-     POST /api/channels/{id}/followers
-     GET /api/channels/{id}/followers
-     DELETE /api/channels/{id}/followers/{targetId}
-     PUT /api/channels/{id}/overwrites/{roleOrUserId}
-     DELETE /api/channels/{id}/overwrites/{roleOrUserId}
-     GET /api/channels/{id}/commands
-     POST /api/channels/{id}/commands/{commandId}/invoke
-     GET /api/interactions/{id}
-     PATCH /api/interactions/{id}/{token}/original
-     DELETE /api/interactions/{id}/{token}/original
+     POST /api/channels/{channelId}/followers
+     GET /api/channels/{channelId}/followers
+     DELETE /api/channels/{channelId}/followers/{targetId}
+     PUT /api/channels/{channelId}/overwrites/{roleOrUserId}
+     DELETE /api/channels/{channelId}/overwrites/{roleOrUserId}
+     GET /api/channels/{channelId}/commands
+     POST /api/channels/{channelId}/commands/{commandId}/invoke
+     GET /api/interactions/{interactionId}
+     PATCH /api/interactions/{interactionId}/{interactionToken}/original
+     DELETE /api/interactions/{interactionId}/{interactionToken}/original
      POST /api/applications
      GET /api/applications
-     GET /api/applications/{id}
-     DELETE /api/applications/{id}
-     POST /api/applications/{id}/token
-     POST /api/applications/{id}/signing-secret
-     GET /api/applications/{id}/deliveries
+     GET /api/applications/{applicationId}
+     DELETE /api/applications/{applicationId}
+     POST /api/applications/{applicationId}/token
+     POST /api/applications/{applicationId}/signing-secret
+     GET /api/applications/{applicationId}/deliveries
      PUT /api/users/@me/avatar
      DELETE /api/users/@me/avatar
-     PUT /api/servers/{id}/icon
-     DELETE /api/servers/{id}/icon
-     PUT /api/applications/{id}/icon
-     DELETE /api/applications/{id}/icon
-     POST /api/applications/{id}/interactions-endpoint/test
-     GET /api/webhooks/{id}
-     POST /api/webhooks/{id}/token
-     GET /api/webhooks/{id}/deliveries`,
+     PUT /api/servers/{serverId}/icon
+     DELETE /api/servers/{serverId}/icon
+     PUT /api/applications/{applicationId}/icon
+     DELETE /api/applications/{applicationId}/icon
+     POST /api/applications/{applicationId}/interactions-endpoint/test
+     GET /api/webhooks/{webhookId}
+     POST /api/webhooks/{webhookId}/token
+     GET /api/webhooks/{webhookId}/deliveries`,
   ),
 ];

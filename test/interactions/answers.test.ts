@@ -144,7 +144,7 @@ describe('Interaction: answers', () => {
     });
   });
 
-  describe('/api/interactions/{id}/{token}/original', () => {
+  describe('/api/interactions/{interactionId}/{interactionToken}/original', () => {
     const original = (method: string, id: string, body?: unknown) =>
       fixture.api.call(method, `/api/interactions/${id}/${fixture.tokenOf(id)}/original`, body === undefined ? {} : { body });
 

@@ -135,7 +135,7 @@ describe('Replacing APP_KEY', function () {
     });
     after(() => api.close());
 
-    it('show a webhook without token and URL until POST /api/webhooks/{id}/token; it can still be renamed and used', async () => {
+    it('show a webhook without token and URL until POST /api/webhooks/{webhookId}/token; it can still be renamed and used', async () => {
       const nulls = { ...webhook, token: null, url: null };
       expect(await webhooks(api)).to.deep.equal([nulls]);
       expect(await send(api, 200, owner, 'PATCH', `/api/webhooks/${webhook.id}`, { name: 'hook' })).to.deep.equal(nulls);

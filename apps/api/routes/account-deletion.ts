@@ -5,6 +5,8 @@ import { type Route, route } from '../route.ts';
 /** The routes by which people delete their accounts (docs/behavior/accounts.md#account-deletion). */
 export const accountDeletionRoutes: readonly Route[] = [
   route({
+    operationId: 'requestAccountDeletion',
+    tag: 'Account',
     method: 'POST',
     path: '/api/users/@me/deletion',
     auth: 'person',
@@ -19,6 +21,8 @@ export const accountDeletionRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getAccountDeletion',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/deletion',
     auth: 'person',
@@ -28,6 +32,8 @@ export const accountDeletionRoutes: readonly Route[] = [
     run: (platform, actor) => getAccountDeletion(platform, actor),
   }),
   route({
+    operationId: 'cancelAccountDeletion',
+    tag: 'Account',
     method: 'DELETE',
     path: '/api/users/@me/deletion',
     auth: 'person',

@@ -23,6 +23,8 @@ import { type Route, route } from '../route.ts';
  */
 export const authRoutes: readonly Route[] = [
   route({
+    operationId: 'register',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/register',
     auth: 'none',
@@ -50,6 +52,8 @@ export const authRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'logIn',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/login',
     auth: 'none',
@@ -75,6 +79,8 @@ export const authRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'createLoginCode',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/codes',
     auth: 'person',
@@ -85,6 +91,8 @@ export const authRoutes: readonly Route[] = [
     run: (platform, actor) => createLoginCode(platform, actor),
   }),
   route({
+    operationId: 'previewLoginCode',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/codes/preview',
     auth: 'none',
@@ -97,6 +105,8 @@ export const authRoutes: readonly Route[] = [
     run: (platform, _actor, { body }) => previewLoginCode(platform, body.code),
   }),
   route({
+    operationId: 'logInByCode',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/code',
     auth: 'none',
@@ -113,6 +123,8 @@ export const authRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'previewPasswordReset',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/password-reset/preview',
     auth: 'none',
@@ -125,6 +137,8 @@ export const authRoutes: readonly Route[] = [
     run: (platform, _actor, { body }) => previewPasswordReset(platform, body.code),
   }),
   route({
+    operationId: 'resetPassword',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/password-reset',
     auth: 'none',
@@ -137,6 +151,8 @@ export const authRoutes: readonly Route[] = [
     run: (platform, _actor, { body, client }) => resetPassword(platform, body, client),
   }),
   route({
+    operationId: 'logOut',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/logout',
     auth: 'person',
@@ -149,6 +165,8 @@ export const authRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getMe',
+    tag: 'Account',
     method: 'GET',
     path: '/api/auth/me',
     auth: 'account',

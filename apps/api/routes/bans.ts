@@ -6,6 +6,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of bans (docs/behavior/servers.md#bans). */
 export const bansRoutes: readonly Route[] = [
   route({
+    operationId: 'banMember',
+    tag: 'Bans',
     method: 'PUT',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
@@ -19,6 +21,8 @@ export const bansRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => banMember(platform, actor, params.serverId, params.userId, body),
   }),
   route({
+    operationId: 'removeBan',
+    tag: 'Bans',
     method: 'DELETE',
     path: '/api/servers/{serverId}/bans/{userId}',
     auth: 'account',
@@ -29,6 +33,8 @@ export const bansRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => removeBan(platform, actor, params.serverId, params.userId),
   }),
   route({
+    operationId: 'listBans',
+    tag: 'Bans',
     method: 'GET',
     path: '/api/servers/{serverId}/bans',
     auth: 'account',

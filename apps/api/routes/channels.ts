@@ -8,6 +8,8 @@ const changeErrors = ['unauthorized', 'missing_permission', 'not_found', 'rate_l
 /** The routes of channels (docs/behavior/servers.md#channels) and their overwrites (docs/behavior/servers.md#overwrites). */
 export const channelsRoutes: readonly Route[] = [
   route({
+    operationId: 'createChannel',
+    tag: 'Channels',
     method: 'POST',
     path: '/api/servers/{serverId}/channels',
     auth: 'account',
@@ -20,6 +22,8 @@ export const channelsRoutes: readonly Route[] = [
     run: (platform, actor, { params, body, newId }) => createChannel(platform, actor, params.serverId, body, newId),
   }),
   route({
+    operationId: 'getChannel',
+    tag: 'Channels',
     method: 'GET',
     path: '/api/channels/{channelId}',
     auth: 'account',
@@ -29,6 +33,8 @@ export const channelsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => getChannel(platform, actor, params.channelId),
   }),
   route({
+    operationId: 'updateChannel',
+    tag: 'Channels',
     method: 'PATCH',
     path: '/api/channels/{channelId}',
     auth: 'account',
@@ -40,6 +46,8 @@ export const channelsRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => updateChannel(platform, actor, params.channelId, body),
   }),
   route({
+    operationId: 'deleteChannel',
+    tag: 'Channels',
     method: 'DELETE',
     path: '/api/channels/{channelId}',
     auth: 'account',
@@ -50,6 +58,8 @@ export const channelsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => deleteChannel(platform, actor, params.channelId),
   }),
   route({
+    operationId: 'setOverwrite',
+    tag: 'Channels',
     method: 'PUT',
     path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
     auth: 'account',
@@ -61,6 +71,8 @@ export const channelsRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),
   }),
   route({
+    operationId: 'deleteOverwrite',
+    tag: 'Channels',
     method: 'DELETE',
     path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
     auth: 'account',

@@ -6,6 +6,8 @@ import { type Route, route } from '../route.ts';
 /** The routes of a server's Community and Discovery settings (docs/behavior/community.md#settings). */
 export const communityRoutes: readonly Route[] = [
   route({
+    operationId: 'getCommunity',
+    tag: 'Community',
     method: 'GET',
     path: '/api/servers/{serverId}/community',
     auth: 'account',
@@ -15,6 +17,8 @@ export const communityRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => getCommunity(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'setCommunity',
+    tag: 'Community',
     method: 'PUT',
     path: '/api/servers/{serverId}/community',
     auth: 'account',
@@ -27,6 +31,8 @@ export const communityRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => setCommunity(platform, actor, params.serverId, body),
   }),
   route({
+    operationId: 'setDiscovery',
+    tag: 'Community',
     method: 'PUT',
     path: '/api/servers/{serverId}/discovery',
     auth: 'account',

@@ -8,6 +8,8 @@ import { AlternativeReply, List, type Route, route } from '../route.ts';
 /** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */
 export const crosspostsRoutes: readonly Route[] = [
   route({
+    operationId: 'crosspostMessage',
+    tag: 'Announcements',
     method: 'POST',
     path: '/api/channels/{channelId}/messages/{messageId}/crosspost',
     auth: 'account',
@@ -18,8 +20,10 @@ export const crosspostsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => crosspostMessage(platform, actor, params.channelId, params.messageId),
   }),
   route({
+    operationId: 'followChannel',
+    tag: 'Announcements',
     method: 'POST',
-    path: '/api/channels/{id}/followers',
+    path: '/api/channels/{channelId}/followers',
     auth: 'account',
     manages: (platform, _params, { channelId }) => findServerIdOfChannel(platform, channelId),
     summary: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
@@ -29,28 +33,32 @@ export const crosspostsRoutes: readonly Route[] = [
     creates: 'resource',
     errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: async (platform, actor, { params, body, newId }) => {
-      const { isNew, follower } = await followChannel(platform, actor, params.id, body, newId);
+      const { isNew, follower } = await followChannel(platform, actor, params.channelId, body, newId);
       return isNew ? follower : new AlternativeReply(follower);
     },
   }),
   route({
+    operationId: 'listFollowers',
+    tag: 'Announcements',
     method: 'GET',
-    path: '/api/channels/{id}/followers',
+    path: '/api/channels/{channelId}/followers',
     auth: 'account',
     summary:
       'Lists the followers of an announcement channel, oldest first: all of them with Manage Webhooks there, otherwise those in which the caller has Manage Webhooks.',
     reply: { status: 200, body: List(Follower, 'followersPerChannel') },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
-    run: (platform, actor, { params }) => listFollowers(platform, actor, params.id),
+    run: (platform, actor, { params }) => listFollowers(platform, actor, params.channelId),
   }),
   route({
+    operationId: 'unfollowChannel',
+    tag: 'Announcements',
     method: 'DELETE',
-    path: '/api/channels/{id}/followers/{targetId}',
+    path: '/api/channels/{channelId}/followers/{targetId}',
     auth: 'account',
     manages: (platform, { targetId }) => findServerIdOfChannel(platform, targetId),
     summary: 'Stops following a channel. Needs Manage Webhooks in the following channel.',
     reply: { status: 204 },
     errors: ['missing_permission', 'not_found'],
-    run: (platform, actor, { params }) => unfollowChannel(platform, actor, params.id, params.targetId),
+    run: (platform, actor, { params }) => unfollowChannel(platform, actor, params.channelId, params.targetId),
   }),
 ];

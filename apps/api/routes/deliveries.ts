@@ -8,8 +8,10 @@ import { AlternativeReply, type Route, route } from '../route.ts';
 /** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */
 export const deliveriesRoutes: readonly Route[] = [
   route({
+    operationId: 'deliverCodeHostEvent',
+    tag: 'Webhooks',
     method: 'POST',
-    path: '/api/webhooks/{webhook_id}/{webhook_token}/codehost',
+    path: '/api/webhooks/{webhookId}/{webhookToken}/codehost',
     auth: 'none',
     rateLimit: 'none',
     summary:
@@ -18,7 +20,7 @@ export const deliveriesRoutes: readonly Route[] = [
       description: `The payload as the code host sends it, up to ${formatMib(limits.deliveryBytes)}. A form holds it in its field \`payload\`.`,
     }),
     isDelivery: true,
-    checkPath: (platform, params) => requireWebhookByToken(platform, params.webhook_id, params.webhook_token),
+    checkPath: (platform, params) => requireWebhookByToken(platform, params.webhookId, params.webhookToken),
     reply: { status: 202, body: WebhookDeliveryAccepted },
     alternativeReply: {
       status: 204,
@@ -27,17 +29,19 @@ export const deliveriesRoutes: readonly Route[] = [
     usesClockId: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await acceptDelivery(platform, params.webhook_id, body as ReceivedDelivery, newId))
+      (await acceptDelivery(platform, params.webhookId, body as ReceivedDelivery, newId))
         ? { accepted: true as const }
         : new AlternativeReply(),
   }),
   route({
+    operationId: 'listWebhookDeliveries',
+    tag: 'Webhooks',
     method: 'GET',
-    path: '/api/webhooks/{id}/deliveries',
+    path: '/api/webhooks/{webhookId}/deliveries',
     auth: 'account',
     summary: `Lists the last ${limits.webhookDeliveriesListed} code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.`,
     reply: { status: 200, body: WebhookDeliveryPage },
     errors: ['missing_permission', 'not_found'],
-    run: (platform, actor, { params }) => listWebhookDeliveries(platform, actor, params.id),
+    run: (platform, actor, { params }) => listWebhookDeliveries(platform, actor, params.webhookId),
   }),
 ];

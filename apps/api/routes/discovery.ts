@@ -7,6 +7,8 @@ import { type Route, route } from '../route.ts';
 /** The routes of Discovery (docs/behavior/community.md#server-list) and the App Directory (docs/behavior/community.md#app-directory). */
 export const discoveryRoutes: readonly Route[] = [
   route({
+    operationId: 'listDiscoveryServers',
+    tag: 'Discovery',
     method: 'GET',
     path: '/api/discovery/servers',
     auth: 'account',
@@ -17,6 +19,8 @@ export const discoveryRoutes: readonly Route[] = [
     run: (platform, actor, { query }) => listDiscovery(platform, actor, query),
   }),
   route({
+    operationId: 'joinDiscoveryServer',
+    tag: 'Discovery',
     method: 'POST',
     path: '/api/discovery/servers/{serverId}/join',
     auth: 'person',
@@ -26,6 +30,8 @@ export const discoveryRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => joinByDiscovery(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'listDiscoveryApps',
+    tag: 'Discovery',
     method: 'GET',
     path: '/api/discovery/apps',
     auth: 'account',

@@ -6,6 +6,8 @@ import { AlternativeReply, List, type Route, route } from '../route.ts';
 /** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */
 export const dmsRoutes: readonly Route[] = [
   route({
+    operationId: 'openDirectMessage',
+    tag: 'Direct messages',
     method: 'POST',
     path: '/api/users/@me/channels',
     auth: 'account',
@@ -21,6 +23,8 @@ export const dmsRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'listDirectMessages',
+    tag: 'Direct messages',
     method: 'GET',
     path: '/api/users/@me/channels',
     auth: 'account',

@@ -6,6 +6,8 @@ import { type Route, route, StreamedReply } from '../route.ts';
 /** The routes of the export of a person's data (docs/behavior/accounts.md#export). */
 export const exportsRoutes: readonly Route[] = [
   route({
+    operationId: 'requestExport',
+    tag: 'Account',
     method: 'POST',
     path: '/api/users/@me/export',
     auth: 'person',
@@ -20,6 +22,8 @@ export const exportsRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getExport',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/export',
     auth: 'person',
@@ -29,6 +33,8 @@ export const exportsRoutes: readonly Route[] = [
     run: (platform, actor) => getExport(platform, actor),
   }),
   route({
+    operationId: 'deleteExport',
+    tag: 'Account',
     method: 'DELETE',
     path: '/api/users/@me/export',
     auth: 'person',
@@ -38,6 +44,8 @@ export const exportsRoutes: readonly Route[] = [
     run: (platform, actor) => deleteExport(platform, actor),
   }),
   route({
+    operationId: 'downloadExport',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/export/file',
     auth: 'person',

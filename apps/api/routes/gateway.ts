@@ -5,6 +5,8 @@ import { type Route, route } from '../route.ts';
 /** The route that returns the gateway's address (docs/delivery.md#connecting). */
 export const gatewayRoutes: readonly Route[] = [
   route({
+    operationId: 'getGateway',
+    tag: 'Installation',
     method: 'GET',
     path: '/api/gateway',
     auth: 'none',

@@ -21,7 +21,12 @@ const answerErrors = [
   'unavailable',
 ] as const;
 
-const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<void> => requireInteractionToken(platform, key);
+interface PathParams {
+  interactionId: string;
+  interactionToken: string;
+}
+const toKey = ({ interactionId, interactionToken }: PathParams): InteractionKey => ({ id: interactionId, token: interactionToken });
+const checkPath = async (platform: ApiPlatform, params: PathParams): Promise<void> => requireInteractionToken(platform, toKey(params));
 
 /**
  * The routes of answers to interactions (docs/behavior/interactions.md#first-answer, docs/behavior/interactions.md#the-original), and of an interaction's
@@ -29,8 +34,10 @@ const checkPath = async (platform: ApiPlatform, key: InteractionKey): Promise<vo
  */
 export const interactionsRoutes: readonly Route[] = [
   route({
+    operationId: 'answerInteraction',
+    tag: 'Interactions',
     method: 'POST',
-    path: '/api/interactions/{id}/{token}/callback',
+    path: '/api/interactions/{interactionId}/{interactionToken}/callback',
     auth: 'none',
     rateLimit: 'none',
     checkPath,
@@ -41,11 +48,13 @@ export const interactionsRoutes: readonly Route[] = [
     creates: 'resource',
     errors: [...answerErrors, 'already_answered'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await answerInteraction(platform, { id: params.id, token: params.token, newId, answer: body })) ?? new AlternativeReply(),
+      (await answerInteraction(platform, { ...toKey(params), newId, answer: body })) ?? new AlternativeReply(),
   }),
   route({
+    operationId: 'createFollowup',
+    tag: 'Interactions',
     method: 'POST',
-    path: '/api/interactions/{id}/{token}/followup',
+    path: '/api/interactions/{interactionId}/{interactionToken}/followup',
     auth: 'none',
     rateLimit: 'none',
     checkPath,
@@ -55,11 +64,13 @@ export const interactionsRoutes: readonly Route[] = [
     creates: 'resource',
     errors: [...answerErrors, 'not_answered', 'rate_limited'],
     run: (platform, _actor, { params, body, newId, setRateHeaders }) =>
-      postFollowUp(platform, { ...params, newId, answer: body, setRateHeaders }),
+      postFollowUp(platform, { ...toKey(params), newId, answer: body, setRateHeaders }),
   }),
   route({
+    operationId: 'editOriginalAnswer',
+    tag: 'Interactions',
     method: 'PATCH',
-    path: '/api/interactions/{id}/{token}/original',
+    path: '/api/interactions/{interactionId}/{interactionToken}/original',
     auth: 'none',
     rateLimit: 'none',
     checkPath,
@@ -67,26 +78,30 @@ export const interactionsRoutes: readonly Route[] = [
     body: MessageEdit,
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, body, setRateHeaders }) => editOriginal(platform, { ...params, edit: body, setRateHeaders }),
+    run: (platform, _actor, { params, body, setRateHeaders }) => editOriginal(platform, { ...toKey(params), edit: body, setRateHeaders }),
   }),
   route({
+    operationId: 'deleteOriginalAnswer',
+    tag: 'Interactions',
     method: 'DELETE',
-    path: '/api/interactions/{id}/{token}/original',
+    path: '/api/interactions/{interactionId}/{interactionToken}/original',
     auth: 'none',
     rateLimit: 'none',
     checkPath,
     summary: `Deletes the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 204 },
     errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...params, setRateHeaders }),
+    run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...toKey(params), setRateHeaders }),
   }),
   route({
+    operationId: 'getInteraction',
+    tag: 'Interactions',
     method: 'GET',
-    path: '/api/interactions/{id}',
+    path: '/api/interactions/{interactionId}',
     auth: 'person',
     summary: 'Returns the state of an interaction to the person who used the command.',
     reply: { status: 200, body: InteractionView },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
-    run: (platform, actor, { params }) => getInteractionView(platform, actor, params.id),
+    run: (platform, actor, { params }) => getInteractionView(platform, actor, params.interactionId),
   }),
 ];

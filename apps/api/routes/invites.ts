@@ -6,6 +6,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of invites (docs/behavior/servers.md#invites). */
 export const invitesRoutes: readonly Route[] = [
   route({
+    operationId: 'createInvite',
+    tag: 'Invites',
     method: 'POST',
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
@@ -28,6 +30,8 @@ export const invitesRoutes: readonly Route[] = [
     run: (platform, actor, { params, body, newId }) => createInvite(platform, actor, params.serverId, body ?? {}, newId),
   }),
   route({
+    operationId: 'listInvites',
+    tag: 'Invites',
     method: 'GET',
     path: '/api/servers/{serverId}/invites',
     auth: 'account',
@@ -37,6 +41,8 @@ export const invitesRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => listInvites(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'getInvite',
+    tag: 'Invites',
     method: 'GET',
     path: '/api/invites/{code}',
     auth: 'none',
@@ -46,6 +52,8 @@ export const invitesRoutes: readonly Route[] = [
     run: (platform, _actor, { params }) => previewInvite(platform, params.code),
   }),
   route({
+    operationId: 'joinServer',
+    tag: 'Invites',
     method: 'POST',
     path: '/api/invites/{code}',
     auth: 'person',
@@ -55,6 +63,8 @@ export const invitesRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => joinByInvite(platform, actor, params.code),
   }),
   route({
+    operationId: 'deleteInvite',
+    tag: 'Invites',
     method: 'DELETE',
     path: '/api/invites/{code}',
     auth: 'account',

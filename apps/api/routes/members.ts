@@ -11,6 +11,8 @@ const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', '
 /** The routes of members (docs/behavior/servers.md#members) and the audit log (docs/behavior/servers.md#audit-log). */
 export const membersRoutes: readonly Route[] = [
   route({
+    operationId: 'listMembers',
+    tag: 'Members',
     method: 'GET',
     path: '/api/servers/{serverId}/members',
     auth: 'account',
@@ -27,6 +29,8 @@ export const membersRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getMember',
+    tag: 'Members',
     method: 'GET',
     path: '/api/servers/{serverId}/members/{userId}',
     auth: 'account',
@@ -36,6 +40,8 @@ export const membersRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => getMember(platform, actor, params.serverId, params.userId),
   }),
   route({
+    operationId: 'leaveServer',
+    tag: 'Members',
     method: 'DELETE',
     path: '/api/users/@me/servers/{serverId}',
     auth: 'account',
@@ -46,6 +52,8 @@ export const membersRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => leaveServer(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'addMemberRole',
+    tag: 'Members',
     method: 'PUT',
     path: '/api/servers/{serverId}/members/{userId}/roles/{roleId}',
     auth: 'account',
@@ -57,6 +65,8 @@ export const membersRoutes: readonly Route[] = [
       setMemberRole(platform, actor, serverId, { userId, roleId, hasRole: true }),
   }),
   route({
+    operationId: 'removeMemberRole',
+    tag: 'Members',
     method: 'DELETE',
     path: '/api/servers/{serverId}/members/{userId}/roles/{roleId}',
     auth: 'account',
@@ -68,6 +78,8 @@ export const membersRoutes: readonly Route[] = [
       setMemberRole(platform, actor, serverId, { userId, roleId, hasRole: false }),
   }),
   route({
+    operationId: 'kickMember',
+    tag: 'Members',
     method: 'DELETE',
     path: '/api/servers/{serverId}/members/{userId}',
     auth: 'account',
@@ -78,6 +90,8 @@ export const membersRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => kickMember(platform, actor, params.serverId, params.userId),
   }),
   route({
+    operationId: 'listAuditLog',
+    tag: 'Servers',
     method: 'GET',
     path: '/api/servers/{serverId}/audit-log',
     auth: 'account',

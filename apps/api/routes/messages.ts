@@ -8,6 +8,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of messages (docs/behavior/messages.md#posting). */
 export const messageRoutes: readonly Route[] = [
   route({
+    operationId: 'listMessages',
+    tag: 'Messages',
     method: 'GET',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
@@ -19,6 +21,8 @@ export const messageRoutes: readonly Route[] = [
     run: (platform, actor, { params, query, page }) => listMessages(platform, actor, params.channelId, query, page),
   }),
   route({
+    operationId: 'createMessage',
+    tag: 'Messages',
     method: 'POST',
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
@@ -41,6 +45,8 @@ export const messageRoutes: readonly Route[] = [
       postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files),
   }),
   route({
+    operationId: 'getMessage',
+    tag: 'Messages',
     method: 'GET',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
@@ -50,6 +56,8 @@ export const messageRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => getMessage(platform, actor, params.channelId, params.messageId),
   }),
   route({
+    operationId: 'editMessage',
+    tag: 'Messages',
     method: 'PATCH',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
@@ -60,6 +68,8 @@ export const messageRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => editMessage(platform, actor, params.channelId, params.messageId, body),
   }),
   route({
+    operationId: 'deleteMessage',
+    tag: 'Messages',
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',

@@ -7,6 +7,8 @@ import { type Route, route } from '../route.ts';
 export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
   const routes: readonly Route[] = [
     route({
+      operationId: 'getInstance',
+      tag: 'Installation',
       method: 'GET',
       path: '/api/instance',
       auth: 'none',
@@ -20,6 +22,8 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       }),
     }),
     route({
+      operationId: 'getOpenApi',
+      tag: 'Installation',
       method: 'GET',
       path: '/api/openapi.json',
       auth: 'none',

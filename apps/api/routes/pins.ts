@@ -5,6 +5,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of pins (docs/behavior/messages.md#pins). */
 export const pinsRoutes: readonly Route[] = [
   route({
+    operationId: 'listPins',
+    tag: 'Pins',
     method: 'GET',
     path: '/api/channels/{channelId}/pins',
     auth: 'account',
@@ -14,6 +16,8 @@ export const pinsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => listPins(platform, actor, params.channelId),
   }),
   route({
+    operationId: 'pinMessage',
+    tag: 'Pins',
     method: 'PUT',
     path: '/api/channels/{channelId}/pins/{messageId}',
     auth: 'account',
@@ -23,6 +27,8 @@ export const pinsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => pinMessage(platform, actor, params.channelId, params.messageId),
   }),
   route({
+    operationId: 'unpinMessage',
+    tag: 'Pins',
     method: 'DELETE',
     path: '/api/channels/{channelId}/pins/{messageId}',
     auth: 'account',

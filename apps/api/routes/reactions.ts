@@ -6,6 +6,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of reactions (docs/behavior/messages.md#reactions). `{emoji}` is a URL-encoded emoji, or a custom one as `name:id`; a malformed one is 400. */
 export const reactionsRoutes: readonly Route[] = [
   route({
+    operationId: 'listReactions',
+    tag: 'Reactions',
     method: 'GET',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
@@ -15,6 +17,8 @@ export const reactionsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => listReactors(platform, actor, params.channelId, params.messageId, params.emoji),
   }),
   route({
+    operationId: 'addReaction',
+    tag: 'Reactions',
     method: 'PUT',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',
@@ -24,6 +28,8 @@ export const reactionsRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => addReaction(platform, actor, params.channelId, params.messageId, params.emoji),
   }),
   route({
+    operationId: 'removeOwnReaction',
+    tag: 'Reactions',
     method: 'DELETE',
     path: '/api/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
     auth: 'account',

@@ -5,6 +5,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of read marks (docs/behavior/messages.md#read-marks). */
 export const readsRoutes: readonly Route[] = [
   route({
+    operationId: 'markChannelRead',
+    tag: 'Channels',
     method: 'PUT',
     path: '/api/channels/{channelId}/read',
     auth: 'person',
@@ -15,6 +17,8 @@ export const readsRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => markRead(platform, actor, params.channelId, body.messageId),
   }),
   route({
+    operationId: 'listReadStates',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/reads',
     auth: 'person',

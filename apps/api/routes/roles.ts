@@ -7,6 +7,8 @@ const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', '
 /** The routes of a server's roles (docs/behavior/servers.md#roles). */
 export const rolesRoutes: readonly Route[] = [
   route({
+    operationId: 'listRoles',
+    tag: 'Roles',
     method: 'GET',
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
@@ -16,6 +18,8 @@ export const rolesRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => listRoles(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'createRole',
+    tag: 'Roles',
     method: 'POST',
     path: '/api/servers/{serverId}/roles',
     auth: 'account',
@@ -29,6 +33,8 @@ export const rolesRoutes: readonly Route[] = [
     run: (platform, actor, { params, body, newId }) => createRole(platform, actor, params.serverId, body, newId),
   }),
   route({
+    operationId: 'updateRole',
+    tag: 'Roles',
     method: 'PATCH',
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',
@@ -40,6 +46,8 @@ export const rolesRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => updateRole(platform, actor, params.serverId, params.roleId, body),
   }),
   route({
+    operationId: 'deleteRole',
+    tag: 'Roles',
     method: 'DELETE',
     path: '/api/servers/{serverId}/roles/{roleId}',
     auth: 'account',

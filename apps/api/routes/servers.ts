@@ -6,6 +6,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of servers (docs/behavior/servers.md#server-routes). */
 export const serversRoutes: readonly Route[] = [
   route({
+    operationId: 'createServer',
+    tag: 'Servers',
     method: 'POST',
     path: '/api/servers',
     auth: 'person',
@@ -25,6 +27,8 @@ export const serversRoutes: readonly Route[] = [
     run: (platform, actor, { body, newId }) => createServer(platform, actor, body, newId),
   }),
   route({
+    operationId: 'listServers',
+    tag: 'Servers',
     method: 'GET',
     path: '/api/servers',
     auth: 'account',
@@ -40,6 +44,8 @@ export const serversRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getServer',
+    tag: 'Servers',
     method: 'GET',
     path: '/api/servers/{serverId}',
     auth: 'account',
@@ -49,6 +55,8 @@ export const serversRoutes: readonly Route[] = [
     run: (platform, actor, { params }) => getServer(platform, actor, params.serverId),
   }),
   route({
+    operationId: 'updateServer',
+    tag: 'Servers',
     method: 'PATCH',
     path: '/api/servers/{serverId}',
     auth: 'account',
@@ -60,6 +68,8 @@ export const serversRoutes: readonly Route[] = [
     run: (platform, actor, { params, body }) => updateServer(platform, actor, params.serverId, body),
   }),
   route({
+    operationId: 'deleteServer',
+    tag: 'Servers',
     method: 'DELETE',
     path: '/api/servers/{serverId}',
     auth: 'account',

@@ -7,6 +7,8 @@ import { List, type Route, route } from '../route.ts';
 /** The routes of a person's sessions and password. */
 export const sessionsRoutes: readonly Route[] = [
   route({
+    operationId: 'listSessions',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/sessions',
     auth: 'person',
@@ -16,18 +18,22 @@ export const sessionsRoutes: readonly Route[] = [
     run: (platform, actor, { tokenId }) => listSessions(platform, actor, tokenId),
   }),
   route({
+    operationId: 'endSession',
+    tag: 'Account',
     method: 'DELETE',
-    path: '/api/users/@me/sessions/{id}',
+    path: '/api/users/@me/sessions/{sessionId}',
     auth: 'person',
     summary: 'Ends one of the caller’s sessions at once and closes its gateway connections with 4004. Ending the current session logs out.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited'],
     run: async (platform, actor, { params, tokenId, setSessionCookie }) => {
-      if (!(await endSession(platform, actor, params.id))) refuse('not_found', { what: 'session' });
-      if (params.id === tokenId) setSessionCookie(null);
+      if (!(await endSession(platform, actor, params.sessionId))) refuse('not_found', { what: 'session' });
+      if (params.sessionId === tokenId) setSessionCookie(null);
     },
   }),
   route({
+    operationId: 'endOtherSessions',
+    tag: 'Account',
     method: 'DELETE',
     path: '/api/users/@me/sessions',
     auth: 'person',
@@ -38,6 +44,8 @@ export const sessionsRoutes: readonly Route[] = [
     run: (platform, actor, { tokenId }) => endOtherSessions(platform, actor, tokenId),
   }),
   route({
+    operationId: 'changePassword',
+    tag: 'Account',
     method: 'PUT',
     path: '/api/users/@me/password',
     auth: 'person',

@@ -16,6 +16,8 @@ import { type Route, route } from '../route.ts';
  */
 export const signInRoutes: readonly Route[] = [
   route({
+    operationId: 'getPendingSignIn',
+    tag: 'Authentication',
     method: 'GET',
     path: '/api/auth/oidc/pending',
     auth: 'none',
@@ -25,6 +27,8 @@ export const signInRoutes: readonly Route[] = [
     run: async (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket.read()),
   }),
   route({
+    operationId: 'createAccountBySignIn',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/oidc/account',
     auth: 'none',
@@ -50,6 +54,8 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'linkPendingSignIn',
+    tag: 'Authentication',
     method: 'POST',
     path: '/api/auth/oidc/link',
     auth: 'none',
@@ -79,6 +85,8 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'getOwnSignIn',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/sign-in',
     auth: 'person',
@@ -88,6 +96,8 @@ export const signInRoutes: readonly Route[] = [
     run: (platform, actor, { client }) => getOwnSignIn(platform, actor, client),
   }),
   route({
+    operationId: 'linkOwnSignIn',
+    tag: 'Account',
     method: 'PUT',
     path: '/api/users/@me/sign-in',
     auth: 'person',
@@ -112,6 +122,8 @@ export const signInRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'unlinkOwnSignIn',
+    tag: 'Account',
     method: 'DELETE',
     path: '/api/users/@me/sign-in',
     auth: 'person',

@@ -6,6 +6,8 @@ import { type Route, route } from '../route.ts';
 /** The route that a client calls when it starts, or when it could not resume its session (docs/delivery.md#sync). */
 export const syncRoutes: readonly Route[] = [
   route({
+    operationId: 'getSync',
+    tag: 'Account',
     method: 'GET',
     path: '/api/users/@me/sync',
     auth: 'account',

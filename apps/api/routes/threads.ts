@@ -8,6 +8,8 @@ const path = '/api/channels/{channelId}/threads';
 /** The routes of threads (docs/behavior/messages.md#threads). */
 export const threadsRoutes: readonly Route[] = [
   route({
+    operationId: 'createThread',
+    tag: 'Threads',
     method: 'POST',
     path,
     auth: 'account',
@@ -20,6 +22,8 @@ export const threadsRoutes: readonly Route[] = [
     run: (platform, actor, { params, body, newId }) => createThread(platform, actor, params.channelId, body, newId),
   }),
   route({
+    operationId: 'listThreads',
+    tag: 'Threads',
     method: 'GET',
     path,
     auth: 'account',

@@ -22,6 +22,8 @@ const counted = 'A wrong password is 400 and counts as a login does.';
 /** The routes of a person's two-factor authentication (docs/behavior/accounts.md#two-factor-authentication). */
 export const twoFactorRoutes: readonly Route[] = [
   route({
+    operationId: 'getTwoFactor',
+    tag: 'Account',
     method: 'GET',
     path,
     auth: 'person',
@@ -31,6 +33,8 @@ export const twoFactorRoutes: readonly Route[] = [
     run: (platform, actor) => getTwoFactor(platform, actor),
   }),
   route({
+    operationId: 'startTwoFactor',
+    tag: 'Account',
     method: 'POST',
     path,
     auth: 'person',
@@ -44,6 +48,8 @@ export const twoFactorRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'enableTwoFactor',
+    tag: 'Account',
     method: 'PUT',
     path,
     auth: 'person',
@@ -54,6 +60,8 @@ export const twoFactorRoutes: readonly Route[] = [
     run: (platform, actor, { body, tokenId }) => enableTwoFactor(platform, actor, body, tokenId),
   }),
   route({
+    operationId: 'disableTwoFactor',
+    tag: 'Account',
     method: 'POST',
     path: `${path}/disable`,
     auth: 'person',
@@ -67,6 +75,8 @@ export const twoFactorRoutes: readonly Route[] = [
     },
   }),
   route({
+    operationId: 'replaceRecoveryCodes',
+    tag: 'Account',
     method: 'POST',
     path: `${path}/recovery-codes`,
     auth: 'person',

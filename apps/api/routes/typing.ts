@@ -5,6 +5,8 @@ import { type Route, route } from '../route.ts';
 /** The route of the typing indicator (docs/behavior/messages.md#typing). */
 export const typingRoutes: readonly Route[] = [
   route({
+    operationId: 'startTyping',
+    tag: 'Channels',
     method: 'POST',
     path: '/api/channels/{channelId}/typing',
     auth: 'account',

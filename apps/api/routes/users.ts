@@ -7,6 +7,8 @@ import { type Route, route } from '../route.ts';
 /** The routes of profiles (docs/behavior/accounts.md#profiles), and of the caller's own profile and presence (docs/behavior/accounts.md#own-profile). */
 export const usersRoutes: readonly Route[] = [
   route({
+    operationId: 'updatePresence',
+    tag: 'Account',
     method: 'PATCH',
     path: '/api/users/@me/presence',
     auth: 'account',
@@ -17,6 +19,8 @@ export const usersRoutes: readonly Route[] = [
     run: (platform, actor, { body }) => setPresence(platform, actor, body),
   }),
   route({
+    operationId: 'getProfile',
+    tag: 'Users',
     method: 'GET',
     path: '/api/users/{userId}/profile',
     auth: 'account',
@@ -27,6 +31,8 @@ export const usersRoutes: readonly Route[] = [
     run: (platform, actor, { params, query }) => getProfile(platform, actor, params.userId, query),
   }),
   route({
+    operationId: 'updateMe',
+    tag: 'Account',
     method: 'PATCH',
     path: '/api/users/@me',
     auth: 'account',

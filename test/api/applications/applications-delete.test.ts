@@ -14,7 +14,7 @@ import { interceptNext } from '../../harness/intercept.ts';
 import { ownerOf } from '../../harness/seed.ts';
 import { use } from '../../harness/use.ts';
 
-describe('DELETE /api/applications/{id}: the bot, its interactions and commands', () => {
+describe('DELETE /api/applications/{applicationId}: the bot, its interactions and commands', () => {
   const endpoint = use(() => startEndpoint(), { each: true });
   const fixture = use(() => startInteractionFixture({ OUTBOUND_ALLOW: endpoint.site.pair, LOG_LEVEL: 'silent' }), { each: true });
 

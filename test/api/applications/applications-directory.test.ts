@@ -9,7 +9,7 @@ import { newApplication, useServer } from '../../harness/use.ts';
 const states = { private: [false, false], public: [true, false], listed: [true, true] } as const;
 type State = keyof typeof states;
 
-describe('PATCH /api/applications/{id}: public and inDirectory', () => {
+describe('PATCH /api/applications/{applicationId}: public and inDirectory', () => {
   const { api, owner, bot } = useServer({ bot: newApplication() });
 
   const path = (): string => `/api/applications/${bot.applicationId}`;

@@ -52,7 +52,7 @@ describe('applications', () => {
     });
   });
 
-  describe('GET, PATCH, DELETE /api/applications/{id}, POST …/token, …/signing-secret', () => {
+  describe('GET, PATCH, DELETE /api/applications/{applicationId}, POST …/token, …/signing-secret', () => {
     it('403 not_owner for another person, 403 bots_not_allowed for the bot, 404 for an unknown or malformed id, 401 without a credential', async () => {
       const bot = await makeApplication(api, owner, 'guarded', true);
       for (const [method, tail, body] of [

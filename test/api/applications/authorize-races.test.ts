@@ -10,7 +10,7 @@ import { newApplication, useServer } from '../../harness/use.ts';
 
 const [view, manageServer, administrator, all] = [1, 1 << 8, 1 << 12, 8191];
 
-describe('POST /api/applications/{id}/authorize: concurrent changes and access', () => {
+describe('POST /api/applications/{applicationId}/authorize: concurrent changes and access', () => {
   const { api, owner, server, bot } = useServer({ bot: newApplication(true) }, { each: true, start: startRacingTestApi });
 
   const path = (): string => `/api/applications/${bot.applicationId}/authorize`;

@@ -19,7 +19,7 @@ const [view, post, manageChannels, manageServer, administrator] = [1, 2, 1 << 6,
 describe('adding bots to servers', () => {
   const { api, owner, server, other } = useServer({ other: newPerson() }, { each: true });
 
-  describe('POST /api/applications/{id}/authorize', () => {
+  describe('POST /api/applications/{applicationId}/authorize', () => {
     const path = (id: string): string => `/api/applications/${id}/authorize`;
 
     it('201 with the bot’s own role at position 1; repeated, 200 without a change', async () => {

@@ -61,7 +61,7 @@ describe('commands: scopes and ids', () => {
     await refused(api, [404, 'not_found'], owner, 'POST', `/api/channels/${server.general}/commands/${gone?.id}/invoke`, {});
   });
 
-  describe('DELETE /api/applications/{appId}/commands/{commandId}', () => {
+  describe('DELETE /api/applications/{applicationId}/commands/{commandId}', () => {
     it('204 in both scopes, for the bot and the owner; 404 the second time; the other commands stay', async () => {
       const [a, b] = await put([slash('a'), slash('b')]);
       const [c, d] = await put([slash('c'), slash('d')], server);

@@ -57,7 +57,7 @@ describe('commands', () => {
     });
   });
 
-  describe('PUT /api/applications/{appId}/commands', () => {
+  describe('PUT /api/applications/{applicationId}/commands', () => {
     it('fills in defaults, returns each command with its id, and ignores unknown fields', async () => {
       const { status, body } = await put([
         slash('first', { options: [slash('a', { required: true, junk: 1 }), slash('b', { type: 'user' })], junk: 1, id: '1' }),

@@ -37,7 +37,7 @@ describe('hostile input', () => {
     ]);
     const [command] = Object.values(commands) as { id: string }[];
     const webhook = await create('POST', `/api/channels/${channelIds[0]}/webhooks`, { name: 'hook' });
-    const secret = { webhooks: String(webhook.id), '{webhook_id}': String(webhook.token) };
+    const secret = { webhooks: String(webhook.id), '{webhookId}': String(webhook.token) };
     return { messages: String(message.id), commands: String(command?.id), ...secret };
   });
 

@@ -148,6 +148,8 @@ describe('HTTP when the server fails', () => {
   it('500 internal_error without details of the error', async () => {
     const api = await startTestApi({ LOG_LEVEL: 'silent' });
     const broken = route({
+      operationId: 'getBroken',
+      tag: 'Installation',
       method: 'GET',
       path: '/api/broken',
       auth: 'none',

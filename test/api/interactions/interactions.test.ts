@@ -167,7 +167,7 @@ describe('using commands', () => {
     });
   });
 
-  describe('GET /api/interactions/{id}', () => {
+  describe('GET /api/interactions/{interactionId}', () => {
     const read = (id: string): Promise<object> => send(fixture.api, 200, owner, 'GET', `/api/interactions/${id}`);
 
     it('shows the current state to the person who used the command', async () => {

@@ -7,7 +7,7 @@ import type { MatrixFixture } from './fixture.ts';
 import { account, anyone, needs, ownerOnly, ownsApplication, peopleOnly, refuseAll, viewers, viewingPeople } from './roles.ts';
 import { applicationCall, type Call, type Row, row, withBody, wrongToken } from './row.ts';
 
-const application = '/api/applications/{id}';
+const application = '/api/applications/{applicationId}';
 const portal = [...peopleOnly, ownsApplication(false)];
 /** A call with another application of the same owner, for changes that cannot be undone. */
 const newApplicationCall = async (fixture: MatrixFixture): Promise<Call> => ({
@@ -33,8 +33,8 @@ const portalRows: readonly Row[] = [
   row(`GET ${application}/deliveries`, portal, 200, applicationCall),
 ];
 
-const commands = '/api/applications/{appId}/commands';
-const ofServer = '/api/applications/{appId}/servers/{serverId}/commands';
+const commands = '/api/applications/{applicationId}/commands';
+const ofServer = '/api/applications/{applicationId}/servers/{serverId}/commands';
 const commanding = [...account, ownsApplication(true)];
 /** A call with a command of a new server, because a list that is replaced loses the command of another call. */
 async function serverCommandCall(fixture: MatrixFixture): Promise<Call> {
@@ -66,7 +66,7 @@ const commandRows: readonly Row[] = [
   row(`DELETE ${commands}/{commandId}`, commanding, 204, serverCommandCall),
 ];
 
-const interaction = '/api/interactions/{id}/{token}';
+const interaction = '/api/interactions/{interactionId}/{interactionToken}';
 const answer = { type: 'message', content: 'hello' };
 
 /** Rows of a route with an interaction's token: everyone with the right token may call it, whatever credential they send, and nobody with a wrong one. */
@@ -97,7 +97,7 @@ export const interactionRows: readonly Row[] = [
   ...tokenRows(`POST ${interaction}/followup`, 201, true, { content: 'more' }),
   ...tokenRows(`PATCH ${interaction}/original`, 200, true, { content: 'changed' }),
   ...tokenRows(`DELETE ${interaction}/original`, 204, true),
-  row('GET /api/interactions/{id}', [...peopleOnly, ownerOnly('404 not_found')], 200, async (fixture) => ({
+  row('GET /api/interactions/{interactionId}', [...peopleOnly, ownerOnly('404 not_found')], 200, async (fixture) => ({
     params: [(await fixture.makeInteraction()).id],
   })),
 ];

@@ -70,7 +70,7 @@ async function overwriteCall(fixture: MatrixFixture, input: { position?: number 
   return { params: [fixture.channelId, roleId] };
 }
 
-const followers = '/api/channels/{id}/followers';
+const followers = '/api/channels/{channelId}/followers';
 const followRows: readonly Row[] = [
   row(`GET ${followers}`, viewers, 200, ({ newsId }) => ({ params: [newsId] })),
   row(`POST ${followers}`, [...viewers, needs('Manage Webhooks')], 201, async (fixture) => ({

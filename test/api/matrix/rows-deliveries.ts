@@ -7,7 +7,7 @@ import { type Row, row, wrongToken } from './row.ts';
 const makeWebhook = async (fixture: MatrixFixture): Promise<NewWebhook> =>
   send<NewWebhook>(fixture.api, 201, fixture.owner, 'POST', `/api/channels/${await fixture.makeChannel()}/webhooks`, { name: 'code host' });
 
-const codehost = 'POST /api/webhooks/{webhook_id}/{webhook_token}/codehost';
+const codehost = 'POST /api/webhooks/{webhookId}/{webhookToken}/codehost';
 const star = { headers: { 'X-GitHub-Event': 'star' }, body: { action: 'created', repository: { name: 'r' }, sender: { login: 's' } } };
 
 /** Deliveries of code hosts, which need only the URL (docs/behavior/webhooks.md#delivery-requests), and their log. */
@@ -23,7 +23,7 @@ export const deliveryRows: readonly Row[] = [
     async (fixture) => ({ params: [(await makeWebhook(fixture)).id, wrongToken], ...star }),
     'with a wrong token',
   ),
-  row('GET /api/webhooks/{id}/deliveries', [...viewers, needs('Manage Webhooks')], 200, async (fixture) => ({
+  row('GET /api/webhooks/{webhookId}/deliveries', [...viewers, needs('Manage Webhooks')], 200, async (fixture) => ({
     params: [(await makeWebhook(fixture)).id],
   })),
 ];

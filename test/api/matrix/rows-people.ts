@@ -43,7 +43,7 @@ const sessionRows: readonly Row[] = [
   row('GET /api/users/@me/sessions', peopleOnly, 200, () => ({})),
   row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), { perCaller: true }),
   row(
-    'DELETE /api/users/@me/sessions/{id}',
+    'DELETE /api/users/@me/sessions/{sessionId}',
     peopleOnly,
     204,
     async (fixture, caller) => ({ params: [(await fixture.makeSession(caller)).split('.')[0] as string] }),
@@ -149,10 +149,10 @@ const portal = [...peopleOnly, ownsApplication(false)];
 const pictureRows: readonly Row[] = [
   row('PUT /api/users/@me/avatar', account, 200, () => upload),
   row('DELETE /api/users/@me/avatar', account, 204, () => ({})),
-  row('PUT /api/servers/{id}/icon', managing, 200, (fixture) => ({ ...serverCall(fixture), ...upload })),
-  row('DELETE /api/servers/{id}/icon', managing, 204, serverCall),
-  row('PUT /api/applications/{id}/icon', portal, 200, (fixture) => ({ ...applicationCall(fixture), ...upload })),
-  row('DELETE /api/applications/{id}/icon', portal, 204, applicationCall),
+  row('PUT /api/servers/{serverId}/icon', managing, 200, (fixture) => ({ ...serverCall(fixture), ...upload })),
+  row('DELETE /api/servers/{serverId}/icon', managing, 204, serverCall),
+  row('PUT /api/applications/{applicationId}/icon', portal, 200, (fixture) => ({ ...applicationCall(fixture), ...upload })),
+  row('DELETE /api/applications/{applicationId}/icon', portal, 204, applicationCall),
 ];
 
 /** The rows of bans, people, Community, Discovery and pictures. */

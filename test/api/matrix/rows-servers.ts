@@ -194,7 +194,7 @@ const inviteRows: readonly Row[] = [
 ];
 
 /** Adding a bot to a server that the person manages (docs/behavior/servers.md#bots). */
-const authorize = 'POST /api/applications/{id}/authorize';
+const authorize = 'POST /api/applications/{applicationId}/authorize';
 const managing = [...peopleOnly, memberOr('400 invalid_request'), needs('Manage Server')];
 const add = async (fixture: MatrixFixture, isPublic: boolean): Promise<Call> => ({
   params: [(await fixture.makeApplication(fixture.author, isPublic)).applicationId],

@@ -3,7 +3,7 @@ import { anyone, needs, viewers } from './roles.ts';
 import { type Call, channelCall, type Row, row, withBody } from './row.ts';
 
 const managers = [...viewers, needs('Manage Webhooks')];
-const webhook = '/api/webhooks/{id}';
+const webhook = '/api/webhooks/{webhookId}';
 const webhookCall = async (fixture: MatrixFixture): Promise<Call> => ({ params: [(await fixture.makeWebhook()).id] });
 
 /** The webhooks of a channel. */
@@ -18,7 +18,7 @@ export const singleWebhookRows: readonly Row[] = [
   row(`PATCH ${webhook}`, managers, 200, withBody(webhookCall, { name: 'renamed' })),
   row(`POST ${webhook}/token`, managers, 200, webhookCall),
   row(`DELETE ${webhook}`, managers, 204, webhookCall),
-  row('POST /api/webhooks/{webhook_id}/{webhook_token}', anyone, 201, async (fixture) => {
+  row('POST /api/webhooks/{webhookId}/{webhookToken}', anyone, 201, async (fixture) => {
     const { id, token } = await fixture.makeWebhook();
     return { params: [id, token], body: { content: 'x' } };
   }),

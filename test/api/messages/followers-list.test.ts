@@ -13,7 +13,7 @@ describe('listing and removing followers', () => {
   const list = async (as: Caller): Promise<string[]> =>
     (await send<Follower[]>(api, 200, as, 'GET', path())).map(({ channelId }) => channelId);
 
-  describe('GET /api/channels/{id}/followers', () => {
+  describe('GET /api/channels/{channelId}/followers', () => {
     it('200 with all, oldest first, for a member with Manage Webhooks in the channel; for others only targets they manage', async () => {
       await follow(from.general, owner);
       await follow();
@@ -39,7 +39,7 @@ describe('listing and removing followers', () => {
     });
   });
 
-  describe('DELETE /api/channels/{id}/followers/{targetId}', () => {
+  describe('DELETE /api/channels/{channelId}/followers/{targetId}', () => {
     const followerPath = (): string => `${path()}/${target.id}`;
 
     it('204, then 404; adds an audit entry', async () => {

@@ -18,7 +18,7 @@ import { useFollows } from './follow-fixture.ts';
 
 const { 'Manage Webhooks': manageWebhooks, 'View Channel': viewChannel } = permissionBits;
 
-describe('POST /api/channels/{id}/followers', () => {
+describe('POST /api/channels/{channelId}/followers', () => {
   const { api, owner, follower, from, to, news, target, path, follow, stored, fill, audit } = useFollows();
   const post = (channelId = target.id, headers: Record<string, string> = {}): Promise<Answer> =>
     api.call('POST', path(), { as: follower.as, body: { channelId }, headers });

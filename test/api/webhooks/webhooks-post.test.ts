@@ -9,7 +9,7 @@ import { useWebhook } from './webhook-fixture.ts';
 
 const { 'Mention Everyone': mentionEveryone, 'View Channel': viewChannel, 'Send Messages': sendMessages } = permissionBits;
 
-describe('POST /api/webhooks/{webhook_id}/{webhook_token}', () => {
+describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
   const { api, owner, member, server, channel, webhook, author, makeWebhook, post, call, stored, messages } = useWebhook();
 
   it('201 with the message, whose author has the webhook’s name and the bot tag, as in reads', async () => {

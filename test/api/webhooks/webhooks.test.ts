@@ -165,7 +165,7 @@ describe('webhooks of a channel', () => {
     });
   });
 
-  describe('PATCH /api/webhooks/{id}', () => {
+  describe('PATCH /api/webhooks/{webhookId}', () => {
     it('200 with the trimmed name and the same token and URL; adds an audit entry with both names', async () => {
       const webhook = await makeWebhook(channel.id, 'old');
       const renamed = { ...webhook, name: 'new' };
@@ -199,7 +199,7 @@ describe('webhooks of a channel', () => {
     });
   });
 
-  describe('DELETE /api/webhooks/{id}', () => {
+  describe('DELETE /api/webhooks/{webhookId}', () => {
     it('204, then 404 for every call; its messages stay; adds an audit entry', async () => {
       const webhook = await makeWebhook(channel.id, 'gone');
       const message = await post(webhook);
