@@ -4,6 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
+  /** What the API says about the error, in words. Unlike `message` it does not contain the path, which may have a token in it. */
+  readonly reason: string;
   /** How long to wait before a retry, in seconds, if the API says so. */
   readonly retryAfter: number | undefined;
   constructor(call: string, status: number, body: unknown) {
@@ -11,6 +13,7 @@ export class ApiError extends Error {
     super(`${call} failed with status ${status} ${details.code ?? ''} ${details.message ?? ''}`.trimEnd());
     this.status = status;
     this.code = details.code;
+    this.reason = details.message ?? '';
     this.retryAfter = details.retryAfter;
   }
 }

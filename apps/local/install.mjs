@@ -21,6 +21,7 @@ const commands = {
   start: 'dist/apps/local/main.js',
   stores: 'dist/apps/local/stores-main.js',
   listen: 'dist/apps/local/listen.js',
+  forward: 'dist/apps/local/forward.js',
   link: 'dist/apps/local/link.js',
   operator: 'dist/apps/local/operator.js',
   dev: 'dist/apps/local/dev.js',

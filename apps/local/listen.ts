@@ -1,5 +1,5 @@
-import { readConfig } from '../../config/index.ts';
 import { apiClient } from './api-client.ts';
+import { readBaseUrl } from './base-url.ts';
 import { ClientClosed, connectGateway } from './gateway-client.ts';
 
 /*
@@ -10,8 +10,7 @@ if (!token || token.startsWith('-')) {
   process.stderr.write('usage: npm run listen -- <bot token or login token>\nSet BASE_URL to connect to another installation.\n');
   process.exit(64);
 }
-const stores = { MONGODB_URL: 'mongodb://localhost/x', REDIS_URL: 'redis://localhost', APP_KEY: Buffer.alloc(32).toString('base64') };
-const { baseUrl } = readConfig({ ...stores, PORT: process.env.PORT, BASE_URL: process.env.BASE_URL });
+const baseUrl = readBaseUrl();
 const optionalEvents = ['MESSAGE_UPDATE', 'MESSAGE_DELETE'];
 
 const printStatus = (line: string): void => {

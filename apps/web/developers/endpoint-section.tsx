@@ -74,7 +74,8 @@ export function EndpointSection({ application }: { application: Application }): 
       <p>
         If you set a URL, slash commands are sent to it instead of over the gateway. The URL must be public, use https and respond within 3
         seconds. It is saved only if it answers a signed test request. See the{' '}
-        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>example endpoint</a>.
+        <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>example endpoint</a>. While you develop it on your machine, leave the URL
+        empty and run <code>npm run forward -- {id}</code> in a clone of Parlance: it posts the interactions to your machine.
       </p>
       <form class="form" onSubmit={save}>
         <TextField

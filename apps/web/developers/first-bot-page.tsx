@@ -157,8 +157,11 @@ function EndpointSteps({ application }: { application: Application }): JSX.Eleme
         <h2>Save the URL of the endpoint</h2>
         <p>
           Make the endpoint reachable at a public https address, with a reverse proxy or a tunnel. Save this address as the Interactions
-          Endpoint URL under <a href={pagePath(application.id, '')}>General Information</a>. To try it on the machine that runs Parlance,
-          start Parlance with <code>OUTBOUND_ALLOW=localhost:3000</code> and save <code>http://localhost:3000/</code>.
+          Endpoint URL under <a href={pagePath(application.id, '')}>General Information</a>.
+        </p>
+        <p>
+          To try it on your machine without an address, run <code>npm run forward -- {application.id}</code> in a clone of Parlance instead.
+          It posts the interactions to <code>http://localhost:3000/</code>.
         </p>
       </li>
     </>

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { isTooDeep } from '../../contract/check.ts';
-import type { EndpointStep } from '../../contract/endpoint.ts';
+import type { EndpointStep, EndpointTest } from '../../contract/endpoint.ts';
 import type { OutboundRequest, OutboundStage } from '../../outbound/request.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { signRequest } from '../../store/seal.ts';
@@ -40,7 +40,7 @@ function parseBody(body: Buffer): { answer: unknown } | { error: string } {
  * The request goes to public https addresses only, follows no redirect, reads at most 256 KiB and is never repeated. Never rejects.
  */
 export async function postToEndpoint(
-  platform: EnqueuePlatform,
+  platform: Pick<EnqueuePlatform, 'now' | 'outbound'>,
   { url, secret, payload, timeoutMs }: EndpointRequest,
 ): Promise<EndpointReply> {
   const body = Buffer.from(JSON.stringify(payload));
@@ -60,4 +60,18 @@ export async function postToEndpoint(
   if (status !== 200) return failed('status', `is ${status}; only 200 is accepted`);
   const parsed = parseBody(result.body);
   return 'error' in parsed ? failed('body', parsed.error) : { ok: true, status, ms, stages, answer: parsed.answer };
+}
+
+const isPong = (answer: unknown): boolean =>
+  typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
+
+/**
+ * The reply to a ping as the application's owner sees it. A 200 with anything but `{ type: pong }` is a failure too. Steps after the failed one are left out.
+ */
+export function toEndpointTest(reply: EndpointReply): EndpointTest {
+  const { status, ms, stages } = reply;
+  const failure = !reply.ok ? reply : isPong(reply.answer) ? null : ({ step: 'body', reason: 'is not {"type":"pong"}' } as const);
+  const reached = failure ? stages.slice(0, stages.findIndex(({ step }) => step === failure.step) + 1) : stages;
+  const steps = reached.map((stage) => ({ ...stage, ok: stage.step !== failure?.step }));
+  return { ok: failure === null, status, ms, step: failure?.step ?? null, reason: failure?.reason ?? null, steps };
 }

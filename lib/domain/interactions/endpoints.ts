@@ -7,21 +7,7 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { unseal } from '../../store/seal.ts';
 import { requireOwnApplication } from '../applications/application-ownership.ts';
 import type { Actor } from '../members/access.ts';
-import { type EndpointReply, postToEndpoint } from './endpoint-requests.ts';
-
-const isPong = (answer: unknown): boolean =>
-  typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
-
-/**
- * The reply to a ping as the application's owner sees it. A 200 with anything but `{ type: pong }` is a failure too. Steps after the failed one are left out.
- */
-function toEndpointTest(reply: EndpointReply): EndpointTest {
-  const { status, ms, stages } = reply;
-  const failure = !reply.ok ? reply : isPong(reply.answer) ? null : ({ step: 'body', reason: 'is not {"type":"pong"}' } as const);
-  const reached = failure ? stages.slice(0, stages.findIndex(({ step }) => step === failure.step) + 1) : stages;
-  const steps = reached.map((stage) => ({ ...stage, ok: stage.step !== failure?.step }));
-  return { ok: failure === null, status, ms, step: failure?.step ?? null, reason: failure?.reason ?? null, steps };
-}
+import { postToEndpoint, toEndpointTest } from './endpoint-requests.ts';
 
 /**
  * Sends a signed ping to `url` and returns the result. Refuses with `secret_unreadable`, with `rate_limited` while 3 pings of the application are under way,
