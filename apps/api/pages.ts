@@ -59,6 +59,7 @@ const cacheControl = { page: 'no-cache', asset: 'public, max-age=31536000, immut
 function findWebFile(path: string): WebFile | null {
   const [, firstSegment = ''] = path.split('/', 2);
   if (path === '/' || isClientPath(firstSegment)) return { file: 'index.html', kind: 'page' };
+  if (/^\/developers\/(?:reference|guides)(?:\/|$)/.test(path)) return { file: 'reference.html', kind: 'page' };
   if (firstSegment === 'developers') return { file: 'developers.html', kind: 'page' };
   if (/^\/assets\/[\w-]+(?:\.[\w-]+)+$/.test(path) && !/\.(?:br|gz)$/.test(path)) return { file: path.slice(1), kind: 'asset' };
   return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'icon' } : null;
@@ -107,7 +108,7 @@ function findCanonicalUrl(ctx: Context, publicUrl: URL): string | null {
 const disabledFeatures = ['accelerometer', 'camera', 'display-capture', 'geolocation', 'gyroscope', 'microphone', 'midi', 'payment', 'usb'];
 
 /**
- * Serves the web client and the developer portal from the web build in `folder`, with a strict Content-Security-Policy. Each path of theirs returns the page,
+ * Serves the web client, the developer portal and the reference from the web build in `folder`, with a strict Content-Security-Policy. Each path of theirs returns the page,
  * which decides what to show. The answer is 503 while `folder` contains no build, and 404 for an unknown asset. For any other unknown path a browser gets the
  * client's page with status 404. Paths of programs, and requests that do not prefer HTML, go to the next middleware.
  */

@@ -20,7 +20,7 @@ const precompress = (): Plugin => ({
   },
 });
 
-/** Builds the web client and the developer portal into `dist/web`, from where the API serves them. */
+/** Builds the web client, the developer portal and the reference into `dist/web`, from where the API serves them. */
 export default defineConfig({
   root: here,
   build: {
@@ -31,7 +31,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    rollupOptions: { input: { index: join(here, 'index.html'), developers: join(here, 'developers.html') } },
+    rollupOptions: { input: ['index', 'developers', 'reference'].map((page) => join(here, `${page}.html`)) },
   },
   plugins: [precompress()],
 });

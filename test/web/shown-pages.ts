@@ -88,6 +88,9 @@ shownPages['portal applications'] = {
   heading: 'My applications',
   open: (page) => page.getByRole('button', { name: 'New application' }).click(),
 };
+for (const page of ['', '/channels'])
+  shownPages[`reference${page.replace('/', ' ')}`] = { path: () => `/developers/reference${page}`, heading: /^[A-Z]/ };
+shownPages['reference guides'] = { path: () => '/developers/guides', heading: 'Guides' };
 
 /** Opens a page of `shownPages`, and waits until its data are loaded. */
 export async function openPage(page: Page, demo: Demo, name: string): Promise<void> {

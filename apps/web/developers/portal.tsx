@@ -21,8 +21,8 @@ import { usePage } from './page.ts';
 const CommandsPage = lazy(() => import('./commands/commands-page.tsx').then((page) => page.CommandsPage));
 const FirstBotPage = lazy(() => import('./first-bot-page.tsx').then((page) => page.FirstBotPage));
 
-/** The paths of the portal. The web client is a separate page. */
-const portalPaths = /^\/developers(?:[/?]|$)/;
+/** The paths of the portal. The web client, and the reference with the guides, are separate pages. */
+const portalPaths = /^\/developers(?!\/(?:reference|guides)(?:[/?#]|$))(?:[/?]|$)/;
 
 function Header(): JSX.Element {
   const person = me.value;
@@ -31,6 +31,10 @@ function Header(): JSX.Element {
       <a class="portal-brand" href="/developers">
         Parlance <span class="soft">for developers</span>
       </a>
+      <nav class="portal-documents" aria-label="Documentation">
+        <a href="/developers/reference">Reference</a>
+        <a href="/developers/guides">Guides</a>
+      </nav>
       <a class="portal-back" href="/">
         <Icon of={MessagesSquare} /> Open Parlance
       </a>
