@@ -55,7 +55,7 @@ export async function checkTokens(node: GatewayNode, account: LocalAccount): Pro
       const credential = await loadCredential(node.platform, session.token);
       if (credential?.account._id === account.id) continue;
       dropSession(node, session, 'suspend');
-      closeSocket(node, session.socket, 'badToken', 'the token is no longer valid');
+      closeSocket(node, session.socket, 'badToken', 'The token is no longer valid.');
     }
   } catch (error) {
     if (node.accounts.get(account.id) === account) node.needsRecheck.add(account);

@@ -1,5 +1,5 @@
 import { limits } from '../../lib/base/limits.ts';
-import { op } from './frames.ts';
+import { opcodes } from '../../lib/contract/gateway.ts';
 import { getNodePosition } from './lane.ts';
 import { leavePlace } from './places.ts';
 import { removePresences } from './presence.ts';
@@ -45,11 +45,11 @@ export const isActive = ({ state }: Session): boolean => state !== 'closing';
 
 /** Why a session cannot continue: the label `reason` of the metric, and the text that op 9 tells the client. */
 export const invalidReasons = {
-  id_missing: 'sessionId is missing',
-  session_unknown: 'the session does not exist',
-  position_unknown: 'the position is unknown',
-  events_lost: 'earlier events were lost',
-  too_many_missed: 'too many events were missed',
+  id_missing: 'sessionId is missing or is not text.',
+  session_unknown: 'The session does not exist.',
+  position_unknown: 'The position is unknown.',
+  events_lost: 'Earlier events were lost.',
+  too_many_missed: 'Too many events were missed.',
 } as const;
 
 /** A reason of op 9. */
@@ -57,7 +57,7 @@ export type InvalidReason = keyof typeof invalidReasons;
 
 function sendInvalid(node: GatewayNode, socket: GatewaySocket, reason: InvalidReason): void {
   node.metrics.invalidSessions.inc({ reason });
-  sendControl(node, socket, { op: op.invalid, d: { resumable: false, reason: invalidReasons[reason] } });
+  sendControl(node, socket, { op: opcodes.invalid.code, d: { resumable: false, reason: invalidReasons[reason] } });
 }
 
 /** Refuses a resume that cannot succeed: sends op 9. The client may then identify on the same socket. */
@@ -93,5 +93,5 @@ export async function refreshSession(node: GatewayNode, session: Session, client
 export function closeLostSession(node: GatewayNode, session: Session): void {
   if (session.state === 'closing') return;
   dropSession(node, session, 'lost');
-  closeSocket(node, session.socket, 'lost', 'another socket has resumed the session, or it has ended');
+  closeSocket(node, session.socket, 'lost', 'Another socket has resumed the session, or it has ended.');
 }

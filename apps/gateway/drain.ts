@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { opcodes } from '../../lib/contract/gateway.ts';
 import { dropSession, releaseSession } from './disconnect.ts';
-import { op } from './frames.ts';
 import { type GatewayNode, type GatewaySocket, monotonicMs } from './state.ts';
 import { closeSocket, isOpen, sendControl } from './writer.ts';
 
@@ -15,8 +15,8 @@ const drainStepMs = 250;
  */
 export async function moveClient(node: GatewayNode, socket: GatewaySocket, retryAfterMs: number): Promise<void> {
   const { session } = socket;
-  sendControl(node, socket, { op: op.reconnect, d: { retryAfterMs } });
-  closeSocket(node, socket, 'restart', 'the gateway node is restarting');
+  sendControl(node, socket, { op: opcodes.reconnect.code, d: { retryAfterMs } });
+  closeSocket(node, socket, 'restart', 'The gateway node is restarting.');
   if (!session) return;
   const { id, owner, account } = session;
   dropSession(node, session, 'lost');

@@ -1,16 +1,19 @@
 import type { RawData, WebSocket } from 'ws';
 import { limits } from '../../lib/base/limits.ts';
+import { type CloseCodeName } from '../../lib/contract/close-codes.ts';
+import { opcodes } from '../../lib/contract/gateway.ts';
 import { readPosition } from '../../lib/store/redis/log/position.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { dropSession, refreshSession } from './disconnect.ts';
-import { type closeCode, encodeControl, op, readFrame } from './frames.ts';
-import { handshake, type Login } from './handshake.ts';
+import { encodeControl, readFrame } from './frames.ts';
+import { handshake } from './handshake.ts';
+import { type Login, readLogin, toUnknownOpReason } from './login.ts';
 import { GatewaySocket, monotonicMs } from './state.ts';
 import { readWatchedIds, watchAccounts } from './watch.ts';
 import { closeSocket, isOpen } from './writer.ts';
 
 const windowMs = 60_000;
-const ackBytes = encodeControl({ op: op.ack, d: null });
+const ackBytes = encodeControl({ op: opcodes.ack.code, d: null });
 
 /** Whether the client has identified or resumed. */
 const isReady = ({ stage, session }: GatewaySocket): boolean =>
@@ -38,13 +41,13 @@ const floodCloseTimeoutMs = 1_000;
 
 /** Closes a socket that sends too much and stops reading from it, so that further data costs nothing. */
 function stopReading(socket: GatewaySocket): void {
-  closeWithError(socket, 'tooFast', 'too many frames or bytes in 60 s');
+  closeWithError(socket, 'tooFast', 'The client sent too many frames or bytes in 60 s.');
   socket.pause();
   socket.stage = 'closing';
   socket.deadlineMs = Math.min(socket.deadlineMs, monotonicMs() + floodCloseTimeoutMs);
 }
 
-function closeWithError(socket: GatewaySocket, code: keyof typeof closeCode, reason: string): void {
+function closeWithError(socket: GatewaySocket, code: CloseCodeName, reason: string): void {
   if (socket.session) dropSession(socket.node, socket.session, 'suspend');
   closeSocket(socket.node, socket, code, reason);
 }
@@ -52,26 +55,26 @@ function closeWithError(socket: GatewaySocket, code: keyof typeof closeCode, rea
 function handleHeartbeat(socket: GatewaySocket, data: unknown): void {
   const { node, session } = socket;
   if (data !== null && data !== undefined && !readPosition(data, node.eventLog.partitions))
-    return closeWithError(socket, 'badSeq', 'd of a heartbeat must be the last s, or null');
+    return closeWithError(socket, 'badSeq', 'd of a heartbeat must be the last s that you received, or null.');
   node.writer.write(socket, ackBytes);
   if (!session || session.state === 'connecting') return;
   socket.deadlineMs = monotonicMs() + node.platform.config.HEARTBEAT_INTERVAL_MS * 1.5;
   void refreshSession(node, session, data);
 }
 
-function startHandshake(socket: GatewaySocket, kind: 'identify' | 'resume', data: unknown): void {
-  if (socket.stage !== 'new') return closeWithError(socket, 'alreadyIdentified', 'already identified');
-  const login = (typeof data === 'object' && data !== null ? data : {}) as Login;
-  const position = kind === 'resume' ? readPosition(login.seq, socket.node.eventLog.partitions) : null;
-  if (kind === 'resume' && !position) return closeWithError(socket, 'badSeq', 'seq must be the last s that was received');
-  void handshake(socket.node, socket, login, position);
+function startHandshake(socket: GatewaySocket, kind: Login['kind'], data: unknown): void {
+  if (socket.stage !== 'new')
+    return closeWithError(socket, 'alreadyIdentified', 'The client has already identified or resumed on this socket.');
+  const login = readLogin(kind, data, { cookieToken: socket.cookieToken, partitions: socket.node.eventLog.partitions });
+  if ('reason' in login) return closeWithError(socket, login.code, login.reason);
+  void handshake(socket.node, socket, login);
 }
 
 function handleWatch(socket: GatewaySocket, data: unknown): void {
   const { node, session } = socket;
-  if (!session || !isReady(socket)) return closeWithError(socket, 'notIdentified', 'identify or resume first');
+  if (!session || !isReady(socket)) return closeWithError(socket, 'notIdentified', 'Identify or resume before you send a watch list.');
   const ids = readWatchedIds(data);
-  if (!ids) return closeWithError(socket, 'badWatch', `watch must be a list of at most ${limits.accountsWatched} account ids`);
+  if (!ids) return closeWithError(socket, 'badWatch', `watch must be a list of at most ${limits.accountsWatched} account ids.`);
   watchAccounts(node, session, ids);
 }
 
@@ -79,18 +82,18 @@ function onMessage(this: WebSocket, bytes: RawData, isBinary: boolean): void {
   if (!(this instanceof GatewaySocket) || !isOpen(this) || !Buffer.isBuffer(bytes)) return;
   if (isOverLimit(this, 1)) return stopReading(this);
   const frame = readFrame(bytes, isBinary);
-  if (!frame) return closeWithError(this, 'notObject', 'a frame must be a JSON object with an op');
+  if (typeof frame === 'string') return closeWithError(this, 'badFrame', frame);
   switch (frame.op) {
-    case op.heartbeat:
+    case opcodes.heartbeat.code:
       return handleHeartbeat(this, frame.d);
-    case op.identify:
+    case opcodes.identify.code:
       return startHandshake(this, 'identify', frame.d);
-    case op.watch:
+    case opcodes.watch.code:
       return handleWatch(this, frame.d);
-    case op.resume:
+    case opcodes.resume.code:
       return startHandshake(this, 'resume', frame.d);
     default:
-      return closeWithError(this, 'unknownOp', 'unknown op');
+      return closeWithError(this, 'unknownOp', toUnknownOpReason(frame.op));
   }
 }
 
@@ -139,8 +142,8 @@ export function closeExpired(sockets: Iterable<GatewaySocket>): void {
   const now = monotonicMs();
   for (const socket of sockets) {
     if (now < socket.deadlineMs) continue;
-    if (isReady(socket)) closeWithError(socket, 'timedOut', 'no heartbeat was received in time');
+    if (isReady(socket)) closeWithError(socket, 'timedOut', 'No heartbeat was received in time.');
     else if (socket.stage === 'closing') socket.terminate();
-    else closeWithError(socket, 'notIdentified', 'the client did not identify in time');
+    else closeWithError(socket, 'notIdentified', 'The client did not identify in time.');
   }
 }

@@ -1,36 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { botEvents, type EventName, getMembershipChange, type LoggedData, optInEvents } from '../../lib/contract/events.ts';
+import { type EventName, getMembershipChange, type LoggedData, personEvents } from '../../lib/contract/events.ts';
+import type { SessionData } from '../../lib/contract/gateway.ts';
 import { type Credential, loadCredential } from '../../lib/domain/accounts/credentials.ts';
 import { findJoinedServers } from '../../lib/domain/accounts/joined-servers.ts';
 import { toPublicUser } from '../../lib/domain/accounts/public-profiles.ts';
 import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { type Position, readPosition } from '../../lib/store/redis/log/position.ts';
+import { readPosition } from '../../lib/store/redis/log/position.ts';
 import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { closeLostSession, dropSession, refuseResume, releaseSession } from './disconnect.ts';
-import { encodeSessionDispatch, type SessionData } from './frames.ts';
+import { encodeSessionDispatch } from './frames.ts';
 import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier } from './lane.ts';
+import { type Login, selectBotEvents } from './login.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
 import { catchUp, replay } from './replay.ts';
 import { type GatewayNode, type GatewaySocket, type LocalAccount, monotonicMs, type Session } from './state.ts';
 import { closeSocket, isOpen, sendEvent } from './writer.ts';
-
-/** What a client sends as `d` of identify and resume, not yet checked. */
-export type Login = Record<string, unknown>;
-
-/** The token of an identify or resume, without `Bot ` or `Bearer `. Without a token, the one from the cookie of the upgrade request. */
-function readToken(socket: GatewaySocket, login: Login): string | null {
-  if (login.token === undefined || login.token === null) return socket.cookieToken;
-  return typeof login.token === 'string' ? login.token.replace(/^(?:Bot|Bearer) /, '') : null;
-}
-
-/** The events that a bot receives: those that every bot receives, and those that it asked for by name. Unknown names are ignored. */
-function selectEvents(requested: unknown): readonly EventName[] {
-  if (!Array.isArray(requested)) return botEvents;
-  return [...botEvents, ...optInEvents.filter((name) => requested.includes(name))];
-}
 
 /** Creates a session on this node. It receives no events until its client has been sent READY or RESUMED. */
 function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Credential, id: string, token: string): Session {
@@ -63,7 +50,7 @@ async function subscribeOwnPlace(node: GatewayNode, session: Session): Promise<C
 
 function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
   if (socket.session) dropSession(node, socket.session, 'lost');
-  closeSocket(node, socket, 'badToken', 'the token is not valid');
+  closeSocket(node, socket, 'badToken', 'The token is not valid.');
 }
 
 /** Marks the session as authenticated, after its client has been sent READY or RESUMED. */
@@ -76,7 +63,7 @@ function markAuthenticated(node: GatewayNode, session: Session, state: 'replayin
   node.metrics.sockets.inc({ kind: session.account.isBot ? 'bot' : 'person' });
 }
 
-function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Session): SessionData['READY'] {
+function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Session, events: readonly EventName[]): SessionData['READY'] {
   return {
     v: 1,
     user: toPublicUser(account),
@@ -84,6 +71,7 @@ function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Se
     resumeUrl: platform.config.gatewayUrl,
     ...(account.applicationId ? { applicationId: account.applicationId } : {}),
     servers: [...session.places].flatMap(({ serverId }) => serverId ?? []),
+    events: [...events].sort(),
   };
 }
 
@@ -98,11 +86,13 @@ function getEventFilter({ isBot }: LocalAccount, events: readonly string[]): Ses
   return filter;
 }
 
-async function identify(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
-  const token = readToken(socket, login);
-  const firstCredential = token === null ? null : await loadCredential(node.platform, token);
-  if (!firstCredential || token === null) return refuseToken(node, socket);
+async function identify(node: GatewayNode, socket: GatewaySocket, login: Extract<Login, { kind: 'identify' }>): Promise<void> {
+  const { token } = login;
+  const firstCredential = await loadCredential(node.platform, token);
+  if (!firstCredential) return refuseToken(node, socket);
   if (!isOpen(socket)) return;
+  const events = firstCredential.account.kind === 'bot' ? selectBotEvents(login.events) : personEvents;
+  if ('reason' in events) return closeSocket(node, socket, events.code, events.reason);
   const session = createSession(node, socket, firstCredential, randomBytes(12).toString('base64url'), token);
   const credential = await subscribeOwnPlace(node, session);
   if (!isOpen(socket)) return;
@@ -110,7 +100,6 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   // From here on the session receives membership changes in its own place. Memberships are read after that, so that no change is missed.
   session.partitionNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
   const { id, owner, account } = session;
-  const events = account.isBot ? selectEvents(login.events) : [];
   session.eventFilter = getEventFilter(account, events);
   await addPresenceBot(node, session);
   const memberships = await findJoinedServers(node.platform, session.account.id);
@@ -128,14 +117,14 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Login):
   );
   node.sessions.set(id, session);
   try {
-    await node.platform.sessions.open({ id, accountId: account.id, events, node: node.id, owner });
+    await node.platform.sessions.open({ id, accountId: account.id, events: account.isBot ? events : [], node: node.id, owner });
   } finally {
     // The socket may have closed meanwhile, and Redis may have opened the session without answering. No session may stay open without a socket.
     if (!isOpen(socket)) void releaseSession(node, { id, accountId: account.id, owner, mode: 'end' });
   }
   if (!isOpen(socket)) return;
   const position = getSessionPosition(session);
-  sendEvent(node, session, position, encodeSessionDispatch('READY', position, toReadyData(node, credential.account, session)));
+  sendEvent(node, session, position, encodeSessionDispatch('READY', position, toReadyData(node, credential.account, session, events)));
   markAuthenticated(node, session, 'replaying');
   await replay(node, session);
 }
@@ -177,12 +166,12 @@ async function readServersAtPosition(node: GatewayNode, session: Session): Promi
     .map(({ serverId }) => serverId);
 }
 
-async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position): Promise<void> {
-  const token = readToken(socket, login);
-  const firstCredential = token === null ? null : await loadCredential(node.platform, token);
-  if (!firstCredential || token === null) return refuseToken(node, socket);
+async function resume(node: GatewayNode, socket: GatewaySocket, login: Extract<Login, { kind: 'resume' }>): Promise<void> {
+  const { token } = login;
+  const firstCredential = await loadCredential(node.platform, token);
+  if (!firstCredential) return refuseToken(node, socket);
   if (!isOpen(socket)) return;
-  if (typeof login.sessionId !== 'string') return refuseResume(node, socket, 'id_missing');
+  if (login.sessionId === null) return refuseResume(node, socket, 'id_missing');
   const session = createSession(node, socket, firstCredential, login.sessionId, token);
   const credential = await subscribeOwnPlace(node, session);
   if (!isOpen(socket)) return;
@@ -193,7 +182,7 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
   await addPresenceBot(node, session);
   // If the client has received nothing since its last heartbeat, its position is the one that its node had at that time.
   const { numbers, placeNumbers } =
-    (login.seq === stored.lastPosition ? readPosition(stored.nodePosition, node.eventLog.partitions) : null) ?? position;
+    (login.seq === stored.lastPosition ? readPosition(stored.nodePosition, node.eventLog.partitions) : null) ?? login.position;
   session.partitionNumbers = [...numbers];
   // Another node may have sent the client entries that this node has not received yet.
   await Promise.all(
@@ -219,20 +208,20 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Login, po
 }
 
 /**
- * Handles an identify, or a resume from a position. A limited number runs at once; the others wait. If a store does not answer, the socket is closed with 1013
+ * Handles an identify or a resume. A limited number runs at once; the others wait. If a store does not answer, the socket is closed with 1013
  * and the client tries again.
  */
-export async function handshake(node: GatewayNode, socket: GatewaySocket, login: Login, position: Position | null): Promise<void> {
+export async function handshake(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
   socket.stage = 'identifyReceived';
   try {
     await node.runInHandshakeSlot(async () => {
-      if (isOpen(socket)) await (position ? resume(node, socket, login, position) : identify(node, socket, login));
+      if (isOpen(socket)) await (login.kind === 'resume' ? resume(node, socket, login) : identify(node, socket, login));
     });
   } catch (error) {
-    node.platform.log.warn({ err: error, handshake: position ? 'resume' : 'identify' }, 'the handshake of a client failed');
+    node.platform.log.warn({ err: error, handshake: login.kind }, 'the handshake of a client failed');
     // It is not known whether Redis executed the command. Releasing a session that was not opened or taken over does no harm.
-    if (socket.session) dropSession(node, socket.session, position ? 'suspend' : 'end');
+    if (socket.session) dropSession(node, socket.session, login.kind === 'resume' ? 'suspend' : 'end');
     removeUnidentifiedSocket(node, socket, false);
-    closeSocket(node, socket, 'unavailable', 'the service is unavailable; try again');
+    closeSocket(node, socket, 'unavailable', 'The service is unavailable. Try again.');
   }
 }

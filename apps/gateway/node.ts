@@ -56,7 +56,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     eventLog,
     writer: createWriter((socket) => {
       if (socket.session) dropSession(gatewayNode, socket.session, 'suspend');
-      closeSocket(gatewayNode, socket, 'tooSlow', 'more than 1 MiB of unread data');
+      closeSocket(gatewayNode, socket, 'tooSlow', 'The client reads too slowly: more than 1 MiB is waiting for it.');
     }),
     id,
     isReplayEnabled: !platform.config.FAILPOINTS.split(',').includes('no-replay'),

@@ -138,7 +138,7 @@ async function deliverMissed(
     if (deliverEntry(node, session, place, entry, isVisible)) return { sent, isComplete: false };
     if (index % batchSize !== batchSize - 1 || (await waitForReader(session.socket))) continue;
     dropSession(node, session, 'suspend');
-    closeSocket(node, session.socket, 'tooSlow', 'the client reads the replay too slowly');
+    closeSocket(node, session.socket, 'tooSlow', 'The client reads the missed events too slowly.');
   }
   return { sent, isComplete: isActive(session) };
 }

@@ -4,9 +4,11 @@ import { WebSocketServer } from 'ws';
 import { readClientAddress } from '../../lib/base/client-address.ts';
 import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
+import { closeCodes } from '../../lib/contract/close-codes.ts';
+import { opcodes } from '../../lib/contract/gateway.ts';
 import { addUnidentifiedSocket, isAddressFull, removeUnidentifiedSocket } from './address-usage.ts';
 import { handleFrames } from './frame-handler.ts';
-import { closeCode, encodeControl, op } from './frames.ts';
+import { encodeControl } from './frames.ts';
 import { type GatewayNode, GatewaySocket, monotonicMs } from './state.ts';
 
 /** The path and query of a request; null when they cannot be parsed. */
@@ -36,14 +38,14 @@ function startSocket(node: GatewayNode, socket: GatewaySocket, tcpSocket: Socket
   socket.cookieToken = readSessionCookie(request, config.baseUrl);
   node.sockets.add(socket);
   handleFrames(socket);
-  node.writer.write(socket, encodeControl({ op: op.hello, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
+  node.writer.write(socket, encodeControl({ op: opcodes.hello.code, d: { heartbeatIntervalMs: config.HEARTBEAT_INTERVAL_MS } }));
 }
 
 function refuseVersion(node: GatewayNode, socket: GatewaySocket): void {
-  node.metrics.closes.inc({ code: String(closeCode.badVersion) });
+  node.metrics.closes.inc({ code: String(closeCodes.badVersion.code) });
   removeUnidentifiedSocket(node, socket, true);
   socket.on('error', ignoreError);
-  socket.close(closeCode.badVersion, 'unsupported version: use v=1');
+  socket.close(closeCodes.badVersion.code, 'This version is not supported: use v=1.');
 }
 
 /** Ignores errors of a connection, which close it anyway. Declared here, because a closure created for each upgrade would keep its request in memory. */

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isId } from '../../lib/base/ids.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { getEventDefinition } from '../../lib/contract/events.ts';
+import { opcodes } from '../../lib/contract/gateway.ts';
 import { findVisiblePresences } from '../../lib/domain/accounts/presence.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
-import { op } from './frames.ts';
 import { addWatcher, loadPresences, removeWatcher, sendPresenceTo } from './presence.ts';
 import type { GatewayNode, Session, WatchList } from './state.ts';
 import { sendControl } from './writer.ts';
@@ -53,7 +53,7 @@ async function checkWatchList(node: GatewayNode, session: Session, watchList: Wa
     watchList.isReplyPending = false;
     try {
       const offline = ids.length > 0 ? await checkBatch(node, session, watchList, ids) : [];
-      if (isReplyPending) sendControl(node, session.socket, { op: op.watch, d: { offline } });
+      if (isReplyPending) sendControl(node, session.socket, { op: opcodes.watch.code, d: { offline } });
     } catch (error) {
       node.platform.log.debug({ err: error, session: session.id }, 'checking a watch list failed; retrying');
       for (const id of ids) if (watchList.accounts.has(id)) watchList.unchecked.add(id);

@@ -1,5 +1,6 @@
 import { limits } from '../../lib/base/limits.ts';
-import { type ControlFrame, closeCode, encodeControl } from './frames.ts';
+import { type CloseCodeName, closeCodes } from '../../lib/contract/close-codes.ts';
+import { type ControlFrame, encodeControl } from './frames.ts';
 import { type GatewayNode, type GatewaySocket, monotonicMs, type Session, type Writer } from './state.ts';
 
 /** Creates a writer. It calls `onSlow` with a socket for which more than 1 MiB waits to be sent. */
@@ -44,13 +45,16 @@ export function sendEvent(node: GatewayNode, session: Session, position: string,
 /** How long a client may take to answer a close before its connection is terminated, in milliseconds. */
 const closeTimeoutMs = 5_000;
 
-/** Closes a socket with a code of `closeCode`, after the data that is already written. The caller drops the session. */
-export function closeSocket(node: GatewayNode, socket: GatewaySocket, code: keyof typeof closeCode, reason: string): void {
+/**
+ * Closes a socket with a code of `closeCodes`, after the data that is already written. The reason is a sentence of at most 123 bytes of UTF-8. The caller drops
+ * the session.
+ */
+export function closeSocket(node: GatewayNode, socket: GatewaySocket, code: CloseCodeName, reason: string): void {
   if (!isOpen(socket)) return;
   socket.stage = 'closing';
   socket.deadlineMs = monotonicMs() + closeTimeoutMs;
-  node.metrics.closes.inc({ code: String(closeCode[code]) });
-  socket.close(closeCode[code], reason);
+  node.metrics.closes.inc({ code: String(closeCodes[code].code) });
+  socket.close(closeCodes[code].code, reason);
 }
 
 /** A replay waits when more than this many bytes wait to be sent. */

@@ -34,8 +34,12 @@ export interface GatewayClient {
   close(): void;
 }
 
-/** Close codes after which another attempt cannot succeed: invalid token, unsupported version. */
-const finalCodes: Record<number, string> = { 4004: 'the token is not valid', 4012: 'the gateway does not support this protocol version' };
+/** Close codes after which another attempt cannot succeed. */
+const finalCodes: Record<number, string> = {
+  4002: 'it requested an unknown event',
+  4004: 'the token is not valid',
+  4012: 'the gateway does not support this protocol version',
+};
 const backoffMs = { first: 250, most: 10_000 };
 /** The close code that the client sends when it will reconnect: 1000 and 1001 would end the session. */
 const reconnectCode = 4000;

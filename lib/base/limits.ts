@@ -213,6 +213,7 @@ export const limits = {
   sessionRetentionMs: resumeWindowMs + 60_000,
   replayEvents: 2000,
   logBytesPerPlace: 8 * bytesPerMib,
+  gatewayPositionChars: 200,
   gatewayFrameBytes: 16 * 1024,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,

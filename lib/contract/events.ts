@@ -235,5 +235,9 @@ export const getMembershipChange = (name: EventName): EventDefinition['lifecycle
 
 /** The events that a bot may ask for in identify. */
 export const optInEvents: readonly EventName[] = (Object.keys(events) as EventName[]).filter((name) => events[name].optIn);
+/** The events that the sessions of people receive. */
+export const personEvents: readonly EventName[] = (Object.keys(events) as EventName[]).filter(
+  (name) => events[name].audience !== 'session',
+);
 /** The events that every bot receives. */
 export const botEvents: readonly EventName[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];

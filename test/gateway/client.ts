@@ -14,6 +14,8 @@ export class Client {
   readonly frames: Frame[] = [];
   /** Resolves with the code when the socket is closed. */
   readonly closed: Promise<number>;
+  /** The reason of the close, once the socket is closed. */
+  closeReason = '';
   private taken = 0;
   private wake = (): void => undefined;
   private isClosed = false;
@@ -26,8 +28,9 @@ export class Client {
     });
     this.ws.on('error', () => undefined);
     this.closed = new Promise((resolve) => {
-      this.ws.on('close', (code) => {
+      this.ws.on('close', (code, reason) => {
         this.isClosed = true;
+        this.closeReason = reason.toString();
         this.wake();
         resolve(code);
       });

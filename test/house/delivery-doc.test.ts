@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { TObject } from 'typebox';
-import { closeCode, op } from '../../apps/gateway/frames.ts';
 import { settings } from '../../config/index.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { Channel } from '../../lib/contract/channel.ts';
+import { closeCodes } from '../../lib/contract/close-codes.ts';
 import type { EventDefinition } from '../../lib/contract/event-definition.ts';
 import { botEvents, events, optInEvents } from '../../lib/contract/events.ts';
+import { getOpcode, type OpcodeName, opcodes } from '../../lib/contract/gateway.ts';
 import { Interaction } from '../../lib/contract/interaction.ts';
 import { Message } from '../../lib/contract/message.ts';
 import { Server, ServerSummary } from '../../lib/contract/server.ts';
@@ -63,7 +64,13 @@ function valueOf(text = ''): number {
 describe('docs/delivery.md', () => {
   it('has a row with examples for every opcode', () => {
     const rows = rowsUnder('### Opcodes');
-    expect(rows.map(([code, name]) => [name, Number(code)])).to.have.deep.members(Object.entries(op));
+    const senderOf = (name: OpcodeName): string => {
+      const { fromClient, fromGateway } = getOpcode(name);
+      return fromClient && fromGateway ? 'both' : fromClient ? 'client' : 'gateway';
+    };
+    expect(rows.map(([code, name, sender]) => [Number(code), name, sender])).to.have.deep.members(
+      (Object.keys(opcodes) as OpcodeName[]).map((name) => [opcodes[name].code, name, senderOf(name)]),
+    );
     for (const [code, , , example] of rows) {
       const frames = codesIn(example).map((json) => JSON.parse(json) as { op: number; t?: string });
       expect(frames, code).to.have.length.above(0);
@@ -71,8 +78,9 @@ describe('docs/delivery.md', () => {
     }
   });
 
-  it('has a row for every close code', () => {
-    expect(rowsUnder('### Close codes').map(([code]) => Number(code))).to.have.members(Object.values(closeCode));
+  it('has a row for every close code with its cause and what the client does', () => {
+    const rows = Object.values(closeCodes).map(({ code, cause, advice }) => [String(code), cause, advice]);
+    expect(rowsUnder('### Close codes')).to.deep.equal(rows);
   });
 
   it('has a row for every event with its payload, log and recipients, and whether bots receive it', () => {

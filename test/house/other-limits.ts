@@ -173,6 +173,7 @@ export const others: Limits = {
   sessionRetentionMs: 360_000,
   replayEvents: 2000,
   logBytesPerPlace: 8 * 1024 * 1024,
+  gatewayPositionChars: 200,
   gatewayFrameBytes: 16_384,
   gatewayIdentifyMs: 30_000,
   gatewayFramesPerMinute: 120,

@@ -42,8 +42,8 @@ type Frame =
   | { op: 10; d: { heartbeatIntervalMs: number } };
 
 const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
-/** Close codes after which reconnecting cannot succeed: invalid token, unknown version. */
-const fatalCloseCodes = [4004, 4012];
+/** Close codes after which reconnecting cannot succeed: a frame that is not accepted, invalid token, unknown version. */
+const fatalCloseCodes = [4002, 4004, 4012];
 /** The close code of a gateway node that does not understand `seq`. */
 const invalidSeqCode = 4007;
 /** The close code that the page sends when it intends to resume. After 1000 and 1001 the gateway ends the session. */

@@ -1,3 +1,4 @@
+import { limits } from '../../../base/limits.ts';
 import { epochSize, getEpoch } from './epochs.ts';
 
 /**
@@ -8,9 +9,6 @@ export interface Position {
   readonly numbers: readonly number[];
   readonly placeNumbers: ReadonlyMap<string, number>;
 }
-
-/** The maximum length of a position as text, in characters. */
-const maxPositionChars = 200;
 
 function pushVarint(bytes: number[], value: number): void {
   let rest = value;
@@ -56,7 +54,7 @@ function readNumbers(text: string, partitions: number): number[] | null {
 
 /** Parses a position of a log with `partitions` partitions; null when `value` is not a position. */
 export function readPosition(value: unknown, partitions: number): Position | null {
-  if (typeof value !== 'string' || value.length > maxPositionChars) return null;
+  if (typeof value !== 'string' || value.length > limits.gatewayPositionChars) return null;
   const [text = '', ...places] = value.split('~');
   const numbers = readNumbers(text, partitions);
   const placeNumbers = places.map((placeText) => /^(server:\d{1,20})=(\d{1,16})$/.exec(placeText));
