@@ -29,6 +29,7 @@ import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBod
 import { AlternativeReply, type Route, SerializedReply, StreamedReply } from './route.ts';
 import { serveSignIn, ticketCookie } from './sign-in.ts';
 import type { State } from './state.ts';
+import { warnOfParameters } from './warnings.ts';
 
 /** The response of a route. The body is a string, the bytes of a `SerializedReply`, or a `StreamedReply`. */
 interface RouteResponse {
@@ -117,6 +118,7 @@ function createHandler(
   for (const schema of [route.body, route.query]) if (schema) compileSchema(schema);
   return async (ctx) => {
     ctx.state.route = route.path;
+    warnOfParameters(ctx, route.query);
     const params = ctx.params as Record<string, string>;
     const identified = await identify(ctx, route, params);
     ctx.state.actor = identified.actor;

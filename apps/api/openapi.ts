@@ -44,6 +44,7 @@ function toErrorResponses(route: Route): Json {
         description: codes.map((code) => `\`${code}\`: ${catalogue[code].text}`).join('\n\n'),
         headers: {
           'X-Request-Id': toHeaderRef('X-Request-Id'),
+          Warnings: toHeaderRef('Warnings'),
           ...(status === 429 || status === 503 ? { 'Retry-After': toHeaderRef('Retry-After') } : {}),
         },
         content: {
@@ -57,6 +58,7 @@ function toErrorResponses(route: Route): Json {
 function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   const headers = [
     'X-Request-Id',
+    'Warnings',
     ...(listErrorCodes(route).includes('rate_limited') ? rateLimitHeaders : []),
     ...(route.isPaged ? pageHeaders : []),
     ...(route.hasEtag ? ['ETag'] : []),
@@ -191,6 +193,10 @@ const components: Json = {
   },
   headers: {
     'X-Request-Id': toHeader('string', 'The id of the request. Include it when you report a problem.'),
+    Warnings: toHeader(
+      'string',
+      'Fields and query parameters of the request that the operation does not have, and that were ignored: `unknown field /titel; unknown query parameter wait`.',
+    ),
     'Retry-After': toHeader('integer', 'How long to wait, in seconds.'),
     'X-Has-More': toHeader('boolean', 'Whether there are more results after this page.'),
     Link: toHeader('string', 'The next page: `<URL>; rel="next"`. Absent on the last page.'),

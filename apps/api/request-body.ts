@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import type { TSchema } from 'typebox';
 import { limits } from '../../lib/base/limits.ts';
 import { requireValid } from '../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
@@ -10,6 +11,7 @@ import { readPicture } from './middleware/picture.ts';
 import { createSlotPool, type SlotLimit, type SlotPool } from './middleware/slot-pool.ts';
 import { readUpload, removeLocalFiles } from './middleware/upload.ts';
 import type { Route } from './route.ts';
+import { warnOfFields } from './warnings.ts';
 
 /** The body and files of a request. */
 export interface RequestBody {
@@ -41,6 +43,12 @@ const toUploadLimits = (accountId: string, address: string): SlotLimit[] => [
 ];
 
 const withoutFiles = (body: unknown): RequestBody => ({ body, files: [], fingerprint: body, discardFiles: () => Promise.resolve() });
+
+/** Refuses a body that does not match `schema`, and warns of its unknown fields in any case. */
+function checkBody(ctx: Context, schema: TSchema, body: unknown): void {
+  warnOfFields(ctx, schema, body);
+  requireValid(schema, body, 'body');
+}
 
 /** Reads a multipart body. If it is refused, all its local files are deleted. The caller has checked that the sender may post. */
 async function readUploadBody(
@@ -109,7 +117,7 @@ export async function readRequestBody(
     const slotLimits = toUploadLimits(identified.actor.id, identified.address);
     const upload = await uploadSlots.run(ctx.req, slotLimits, (paceFailed) => readUploadBody(ctx, platform, beforeFile, paceFailed));
     try {
-      requireValid(route.body, upload.body, 'body');
+      checkBody(ctx, route.body, upload.body);
     } catch (error) {
       await upload.discardFiles();
       throw error;
@@ -121,6 +129,6 @@ export async function readRequestBody(
     route.isBodyOptional === true,
     route.checkUpload ? 'application/json or multipart/form-data' : undefined,
   );
-  if (!(body === undefined && route.isBodyOptional)) requireValid(route.body, body, 'body');
+  if (!(body === undefined && route.isBodyOptional)) checkBody(ctx, route.body, body);
   return withoutFiles(body);
 }

@@ -41,6 +41,9 @@ const getValidators = (schema: TSchema): SchemaValidators => {
 /** Compiles a schema ahead of its first use. */
 export const compileSchema = (schema: TSchema): void => void getValidators(schema);
 
+/** Whether `value` matches `schema`. */
+export const isValid = (schema: TSchema, value: unknown): boolean => getValidators(schema).firstError(value);
+
 /** `left` minus the number of parts of `value`. Negative if `value` has more parts than that; counting then stops. */
 function countPartsLeft(value: unknown, left: number): number {
   if (value === null || typeof value !== 'object') return left - 1;
@@ -72,7 +75,7 @@ function refuseInvalid(errors: readonly ErrorObject[], where: string): never {
   return refuse('invalid_request', { reason: describeErrors(fieldErrors, where) }, { errors: fieldErrors });
 }
 
-/** Throws `invalid_request` if `value` does not match `schema`. The error text names it by `where`. Unknown fields are ignored, because no code copies them. */
+/** Throws `invalid_request` if `value` does not match `schema`. The error text names it by `where`. Unknown fields are allowed: no code copies them, and `listUnknownFields` names them. */
 export function requireValid(schema: TSchema, value: unknown, where: 'body' | 'query'): void {
   const { firstError, allErrors } = getValidators(schema);
   if (firstError(value)) return;

@@ -15,8 +15,9 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}/codehost', () => {
 
   describe('accepted deliveries', () => {
     it('answers 202 { accepted: true } when the event will be posted, and stores only its facts', async () => {
-      const { status, body } = await hook.deliver({ ...issue(7), unused: 'x'.repeat(5_000) }, { id: 'd-1' });
+      const { status, body, headers } = await hook.deliver({ ...issue(7), unused: 'x'.repeat(5_000) }, { id: 'd-1' });
       expect([status, body]).to.deep.equal([202, { accepted: true }]);
+      expect(headers.get('Warnings'), 'a code host chooses its fields').to.equal(null);
       const [stored] = await hook.stored();
       expect(stored).to.include({
         webhookId: hook.id,

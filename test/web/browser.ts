@@ -124,6 +124,10 @@ async function openWindow(
     const url = new URL(request.url());
     if (!['data:', 'blob:'].includes(url.protocol) && url.hostname !== hostname) problems.push(`request to ${url.origin}`);
   });
+  context.on('response', (response) => {
+    const { warnings } = response.headers();
+    if (warnings) problems.push(`${response.request().method()} ${new URL(response.url()).pathname}: ${warnings}`);
+  });
   return { page, context, problems };
 }
 
@@ -132,7 +136,7 @@ export type OpenPage = (site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, 
 
 /**
  * Returns a function that opens windows for the tests of the calling file. Each window is closed when its test ends. A test fails when a script fails in a
- * window, when the content security policy is violated, or when a page makes a request to another host. A failed test prints the text of its windows. The
+ * window, when the content security policy is violated, or when a page makes a request to another host or with an unknown field. A failed test prints the text of its windows. The
  * tests are skipped when there is no browser.
  */
 export function usePages(): OpenPage {

@@ -31,7 +31,7 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
     expect(await send(api, 200, member, 'GET', `/api/channels/${channel.id}/messages/${String(body.id)}`)).to.deep.equal(body);
   });
 
-  it('201 with overrides and unknown fields of any type, which are ignored', async () => {
+  it('201 with overrides and unknown fields of any type, which are ignored and named in Warnings', async () => {
     const overrides = {
       username: 'Someone',
       avatar_url: 'https://example.org/a.png',
@@ -41,8 +41,13 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
       author: null,
       face: {},
     };
-    const { status, body } = await call(webhook, { content: 'x', ...overrides });
+    const { status, body, headers } = await call(webhook, { content: 'x', ...overrides });
     expect(status).to.equal(201);
+    expect(headers.get('Warnings')).to.equal(
+      Object.keys(overrides)
+        .map((name) => `unknown field /${name}`)
+        .join('; '),
+    );
     expect(body.author).to.deep.equal(author());
     expect(body).not.to.have.any.keys('nonce', 'reply');
   });
