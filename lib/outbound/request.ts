@@ -54,7 +54,14 @@ export interface OutboundStage {
 /** The result of a request: a response with any status, or the step that failed (`status`: no response came; `body`: its body could not be read). */
 export type OutboundResult = { readonly ms: number; readonly stages: readonly OutboundStage[] } & (
   | ({ readonly ok: true; readonly body: Buffer } & OutboundHead)
-  | { readonly ok: false; readonly step: OutboundStep; readonly reason: string; readonly status: number | null }
+  | {
+      readonly ok: false;
+      readonly step: OutboundStep;
+      readonly reason: string;
+      readonly status: number | null;
+      /** The host:port to add to OUTBOUND_ALLOW, if the request failed because its host is private; else null. */
+      readonly allowablePair: string | null;
+    }
 );
 
 /** Sends a request to a public address, or to a host and port that OUTBOUND_ALLOW contains. Never rejects. */
@@ -220,7 +227,8 @@ export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outboun
       const outboundError = error instanceof OutboundError ? error : null;
       const reason = outboundError?.message ?? (abortController.signal.aborted ? 'timed out' : `failed (${describeCause(error)})`);
       const step = outboundError?.step ?? state.steps.at(-1)?.step ?? 'url';
-      return { ok: false, ms: ms(), stages: toStages(state), step, reason, status: state.status };
+      const allowablePair = outboundError?.allowablePair ?? null;
+      return { ok: false, ms: ms(), stages: toStages(state), step, reason, status: state.status, allowablePair };
     } finally {
       clearTimeout(timer);
       abortController.abort();

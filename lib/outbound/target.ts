@@ -8,9 +8,12 @@ export type OutboundStep = 'url' | 'dns' | 'connect' | 'tls' | 'status' | 'body'
 /** The failure of an outbound request: the step, and a reason that contains no address of the internal network. */
 export class OutboundError extends Error {
   readonly step: OutboundStep;
-  constructor(step: OutboundStep, reason: string) {
+  /** The host:port of a private host, as in its URL, which OUTBOUND_ALLOW would have to contain; null if the failure has another cause. */
+  readonly allowablePair: string | null;
+  constructor(step: OutboundStep, reason: string, allowablePair: string | null = null) {
     super(reason);
     this.step = step;
+    this.allowablePair = allowablePair;
   }
 }
 
@@ -38,6 +41,9 @@ export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly st
 const getPort = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
 const toHostPort = (url: URL): string => `${url.hostname}:${getPort(url)}`;
 
+/** Whether a host is an address that is not public, or a name of this machine. */
+const isPrivateHost = (host: string): boolean => (isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !isPublicAddress(host));
+
 /** The host:port pairs of OUTBOUND_ALLOW, normalized as in a URL, for `parseTarget`. */
 export const parseAllowedPairs = (list: readonly string[]): ReadonlySet<string> =>
   new Set(list.map((pair) => toHostPort(new URL(`http://${pair}`))));
@@ -55,12 +61,13 @@ export function parseTarget(address: string, allowedPairs: ReadonlySet<string>, 
   if (!url) throw new OutboundError('url', 'is not a URL');
   const isHttps = url.protocol === 'https:';
   if (!isHttps && url.protocol !== 'http:') throw new OutboundError('url', 'is not an https URL');
-  const isAllowed = allowedPairs.has(toHostPort(url));
-  if (!isHttps && !isHttpAllowed && !isAllowed) throw new OutboundError('url', 'is not an https URL');
-  if (url.username !== '' || url.password !== '') throw new OutboundError('url', 'must not contain a username or password');
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname.replace(/\.$/, '');
+  const isAllowed = allowedPairs.has(toHostPort(url));
+  const allowablePair = isPrivateHost(host) ? toHostPort(url) : null;
+  if (!isHttps && !isHttpAllowed && !isAllowed) throw new OutboundError('url', 'is not an https URL', allowablePair);
+  if (url.username !== '' || url.password !== '') throw new OutboundError('url', 'must not contain a username or password');
   if (host === '') throw new OutboundError('url', 'has no host name');
-  if (!isAllowed && isIP(host) !== 0 && !isPublicAddress(host)) throw new OutboundError('url', 'is not a public address');
+  if (!isAllowed && isIP(host) !== 0 && allowablePair) throw new OutboundError('url', 'is not a public address', allowablePair);
   url.hash = '';
   return { url, host, port: getPort(url), isHttps, isAllowed };
 }
@@ -102,13 +109,14 @@ const abortable = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T
  * any address that is not public, unless OUTBOUND_ALLOW contains its host and port.
  */
 export async function resolveAddresses(target: Target, resolve: Resolve | undefined, signal: AbortSignal): Promise<readonly string[]> {
-  const { host, isAllowed } = target;
+  const { host, isAllowed, url } = target;
   if (isIP(host) !== 0) return [host];
   const resolveHost = resolve ?? (isAllowed ? resolveLocally : createDnsResolver());
   const addresses = await abortable(resolveHost(host, signal), signal).catch((error: Error & { code?: string }) => {
     throw new OutboundError('dns', signal.aborted ? 'timed out' : `the host was not found (${error.code ?? 'no answer'})`);
   });
   if (addresses.length === 0) throw new OutboundError('dns', 'the host was not found');
-  if (!isAllowed && !addresses.every(isPublicAddress)) throw new OutboundError('dns', 'the host has an address that is not public');
+  if (!isAllowed && !addresses.every(isPublicAddress))
+    throw new OutboundError('dns', 'the host has an address that is not public', toHostPort(url));
   return addresses.toSorted((address, other) => isIP(address) - isIP(other)).slice(0, 4);
 }

@@ -9,6 +9,8 @@ import { use } from '../harness/use.ts';
 describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
   const [endpoint, other] = [use(startEndpoint), use(startEndpoint)];
 
+  /** The error of the last URL that was not saved. */
+  let lastMessage = '';
   /** Runs `run` with an API under this OUTBOUND_ALLOW. `save` returns the step at which saving a URL fails, or null. */
   const withAllowed = async (allow: string, run: (save: (url: string) => Promise<string | null>, api: TestApi) => Promise<void>) => {
     const api = await startTestApi(allow === '' ? {} : { OUTBOUND_ALLOW: allow });
@@ -19,7 +21,9 @@ describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
       const { status, body } = await api.call('PATCH', path, { as: owner.as, body: { interactionsEndpointUrl } });
       if (status === 200) return null;
       expect([status, body.code]).to.deep.equal([400, 'endpoint_unverified']);
-      return (body.errors as { step: string }[])[0]?.step ?? '';
+      const [error] = body.errors as { step: string; message: string }[];
+      lastMessage = error?.message ?? '';
+      return error?.step ?? '';
     };
     try {
       await run(save, api);
@@ -33,6 +37,29 @@ describe('OUTBOUND_ALLOW and the interactionsEndpointUrl', () => {
       expect(await save(endpoint.url)).to.equal('url');
       expect(await save(endpoint.url.replace('http:', 'https:'))).to.equal('url');
       expect(endpoint.site.opened()).to.equal(0);
+    }));
+
+  it('names the setting and its value for a private host, and the value works', () =>
+    withAllowed('', async (save, api) => {
+      const { port } = endpoint.site;
+      for (const [url, pair] of [
+        [endpoint.url, endpoint.site.pair],
+        [`https://127.0.0.1:${port}/`, endpoint.site.pair],
+        ['http://localhost/interactions', 'localhost:80'],
+        ['https://bot.localhost/', 'bot.localhost:443'],
+        ['https://[::1]:9000/', '[::1]:9000'],
+        ['https://intern.example/', 'intern.example:443'],
+      ] as const) {
+        Object.assign(api.platform, { outbound: createOutbound({ allow: [], resolve: async () => ['10.0.0.1'] }) });
+        await save(url);
+        expect(lastMessage, url).to.include(`OUTBOUND_ALLOW=${pair} (`);
+        Object.assign(api.platform, { outbound: createOutbound({ allow: [pair] }) });
+        if (url === endpoint.url) expect(await save(url)).to.equal(null);
+      }
+      for (const url of ['http://bot.example/', 'no url', 'https://user@127.0.0.1/']) {
+        await save(url);
+        expect(lastMessage, url).not.to.include('OUTBOUND_ALLOW');
+      }
     }));
 
   it('allows exactly its host and port, private and over plain http', () =>

@@ -8,6 +8,11 @@ import { type BadEndpoint, useBadEndpoints } from './bad-endpoints.ts';
 
 const keptUrl = 'https://kept.example/interactions';
 
+const toHostPort = (url: string): string => {
+  const { hostname, port, protocol } = new URL(url);
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+};
+
 describe('PATCH /api/applications/{applicationId} with an interactionsEndpointUrl', () => {
   /** Sends a PATCH with a bad URL and all other fields, and expects that nothing is saved. */
   const expectRefused = async ({ url, step, status }: BadEndpoint, bot: Bot): Promise<void> => {
@@ -24,7 +29,10 @@ describe('PATCH /api/applications/{applicationId} with an interactionsEndpointUr
     expect(error).to.have.all.keys('path', 'message', 'step', 'status', 'ms');
     expect(error).to.deep.include({ path: '/interactionsEndpointUrl', step, status });
     expect(error?.ms).to.be.at.least(0).and.satisfy(Number.isInteger);
-    expect(error?.message)
+    // Only the host and the port that the caller typed are named.
+    const [hint, pair] = error?.message.match(/OUTBOUND_ALLOW=(\S+)/) ?? [];
+    if (pair) expect(toHostPort(url)).to.equal(pair);
+    expect(error?.message.replace(hint ?? '', ''))
       .to.include(`\`${step}\``)
       .and.include(`${error?.ms} ms`)
       .and.not.match(/127\.0\.0\.1|::1/);

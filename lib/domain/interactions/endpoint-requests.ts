@@ -56,7 +56,13 @@ export async function postToEndpoint(
   const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, shouldReadBody });
   const { status, ms, stages } = result;
   const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
-  if (!result.ok) return failed(result.step, result.reason);
+  if (!result.ok) {
+    const { allowablePair, reason, step } = result;
+    return failed(
+      step,
+      allowablePair === null ? reason : `${reason}; for development, an operator can allow it by OUTBOUND_ALLOW=${allowablePair}`,
+    );
+  }
   if (status !== 200) return failed('status', `is ${status}; only 200 is accepted`);
   const parsed = parseBody(result.body);
   return 'error' in parsed ? failed('body', parsed.error) : { ok: true, status, ms, stages, answer: parsed.answer };
