@@ -26,7 +26,10 @@ export type EndpointTest = Static<typeof EndpointTest>;
 export const EndpointDeliveryOutcome = Choice(['answered', 'deferred', 'empty', 'failed']);
 export type EndpointDeliveryOutcome = Static<typeof EndpointDeliveryOutcome>;
 
-/** One interaction that was sent to the endpoint, with the interaction's id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed. */
+/**
+ * One interaction that was sent to the endpoint, with the interaction's id (docs/behavior/interactions.md#delivery-log). `reason` is null unless it failed.
+ * `messageId` is the message of the first answer, however it was given; null while there is none, and if it is ephemeral.
+ */
 export const EndpointDelivery = Type.Object({
   id: Id,
   interactionId: Id,
@@ -35,6 +38,7 @@ export const EndpointDelivery = Type.Object({
   ms: Type.Integer(),
   outcome: EndpointDeliveryOutcome,
   reason: Nullable(Type.String()),
+  messageId: Nullable(Id),
 });
 export type EndpointDelivery = Static<typeof EndpointDelivery>;
 

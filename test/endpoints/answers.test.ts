@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Command } from '../../lib/contract/command.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
+import type { EndpointDeliveryPage } from '../../lib/contract/endpoint.ts';
+import type { Message } from '../../lib/contract/message.ts';
 import { reply, startEndpoint } from '../harness/endpoint.ts';
 import { setOverwrite } from '../harness/factories.ts';
 import { type EventRecorder, startParlance, useRecorder } from '../harness/parlance.ts';
@@ -39,6 +41,17 @@ describe('Interactions Endpoint: commands through all roles', () => {
       expect(d.interaction).to.deep.include({ name: 'hello' });
     }
     expect(endpoint.received.map(({ json }) => json.id)).to.deep.equal([id]);
+  });
+
+  it('the endpoint finds the message of its answer as the original, and in the delivery log', async () => {
+    endpoint.answer(reply(200, { type: 'message', content: 'to find' }));
+    const id = await invoke();
+    const { d } = await waitForMessage(recorders.bot, 'to find');
+    const { token } = endpoint.received.at(-1)?.json ?? {};
+    const original = await send<Message>(api, 200, null, 'GET', `/api/interactions/${id}/${String(token)}/original`);
+    expect(original).to.include({ id: d.id, content: 'to find' });
+    const log = await send<EndpointDeliveryPage>(api, 200, owner, 'GET', `/api/applications/${bot.applicationId}/deliveries`);
+    expect(log.items.find(({ interactionId }) => interactionId === id)).to.include({ outcome: 'answered', messageId: d.id });
   });
 
   it('only the person receives ephemeral answers and the states', async () => {

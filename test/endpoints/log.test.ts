@@ -53,16 +53,22 @@ describe('GET /api/applications/{applicationId}/deliveries', () => {
   it('returns { items, hasMore } with every stored outcome, newest first', async () => {
     const bot = await makeApplication(api, owner);
     expect(await page(bot)).to.deep.equal({ items: [], hasMore: false });
-    const outcomes: Omit<EndpointDelivery, 'id' | 'interactionId' | 'at'>[] = [
+    const outcomes: Omit<EndpointDelivery, 'id' | 'interactionId' | 'at' | 'messageId'>[] = [
       answered,
       { status: 200, ms: 0, outcome: 'deferred', reason: null },
       { status: 200, ms: 2999, outcome: 'empty', reason: null },
       { status: 500, ms: 3, outcome: 'failed', reason: 'status: is 500; only 200 is accepted' },
       { status: null, ms: 3000, outcome: 'failed', reason: 'connect: timed out' },
     ];
-    const docs = stored(bot, outcomes.length, (at) => ({ delivery: outcomes[at] as typeof answered, deliveredAt: new Date(1.75e12 + at) }));
+    const docs = stored(bot, outcomes.length, (at) => ({
+      delivery: outcomes[at] as typeof answered,
+      deliveredAt: new Date(1.75e12 + at),
+      messageId: at === 0 ? unknownId : null,
+    }));
     await put(docs);
-    const items = docs.map(({ _id: id, deliveredAt }, at) => ({ id, interactionId: id, at: deliveredAt?.toISOString(), ...outcomes[at] }));
+    const items = docs.map(({ _id: id, deliveredAt, messageId }, at) => {
+      return { id, interactionId: id, at: deliveredAt?.toISOString(), ...outcomes[at], messageId };
+    });
     expect(await page(bot)).to.deep.equal({ items: items.toReversed(), hasMore: false });
   });
 

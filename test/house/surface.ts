@@ -141,6 +141,7 @@ export const surface: readonly Endpoint[] = [
      GET /api/channels/{channelId}/commands
      POST /api/channels/{channelId}/commands/{commandId}/invoke
      GET /api/interactions/{interactionId}
+     GET /api/interactions/{interactionId}/{interactionToken}/original
      PATCH /api/interactions/{interactionId}/{interactionToken}/original
      DELETE /api/interactions/{interactionId}/{interactionToken}/original
      POST /api/applications

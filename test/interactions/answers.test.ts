@@ -148,32 +148,36 @@ describe('Interaction: answers', () => {
     const original = (method: string, id: string, body?: unknown) =>
       fixture.api.call(method, `/api/interactions/${id}/${fixture.tokenOf(id)}/original`, body === undefined ? {} : { body });
 
-    it('PATCH edits the message of the first answer', async () => {
+    it('GET returns the message of the first answer, and PATCH edits it', async () => {
       const id = await fixture.use();
       const first = await answer(id, { content: 'old', embeds: [{ title: 't' }] });
+      expect(await original('GET', id)).to.deep.include({ status: 200, body: first.body });
       const { status, body } = await original('PATCH', id, { content: 'new' });
       expect(status).to.equal(200);
       expect(body).to.deep.include({ id: first.body.id, content: 'new', embeds: [{ title: 't' }] });
       expect(body.editedAt).to.be.a('string');
       expectError(await original('PATCH', id, { content: '', embeds: [] }), 400, 'invalid_request');
       expect((await original('PATCH', id, {})).body).to.deep.equal(body);
+      expect((await original('GET', id)).body).to.deep.equal(body);
     });
 
     it('is the first follow-up after a defer', async () => {
       const id = await fixture.use();
       await fixture.send('callback', id, { type: 'defer' });
       expectError(await original('PATCH', id, { content: 'x' }), 400, 'not_answered');
+      expectError(await original('GET', id), 400, 'not_answered');
       const first = await fixture.send('followup', id, { content: 'first' });
       await fixture.send('followup', id, { content: 'second' });
       expect((await original('PATCH', id, { content: 'edited' })).body.id).to.equal(first.body.id);
+      expect((await original('GET', id)).body).to.deep.include({ id: first.body.id, content: 'edited' });
     });
 
-    it('DELETE removes the message; then PATCH and DELETE answer 404, and follow-ups are still accepted', async () => {
+    it('DELETE removes the message; then GET, PATCH and DELETE answer 404, and follow-ups are still accepted', async () => {
       const id = await fixture.use();
       const first = await answer(id);
       expect((await original('DELETE', id)).status).to.equal(204);
-      expect((await original('DELETE', id)).status).to.equal(404);
-      expect((await original('PATCH', id, { content: 'x' })).status).to.equal(404);
+      for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', { content: 'x' }]] as const)
+        expectError(await original(method, id, body), 404, 'not_found');
       await runRelay(id);
       const gone = await fixture.api.call('GET', `/api/channels/${fixture.channelId}/messages/${String(first.body.id)}`, {
         as: fixture.asBot,
@@ -199,17 +203,20 @@ describe('Interaction: answers', () => {
     });
 
     it('is refused before an answer, after the windows, for an ephemeral answer and with a wrong token', async () => {
-      const [created, late, over, hidden] = [await fixture.use(), await fixture.use(), await fixture.use(), await fixture.use()];
-      expectError(await original('DELETE', created), 400, 'not_answered');
+      const requests = [['GET'], ['DELETE'], ['PATCH', { content: 'x' }]] as const;
+      const created = await fixture.use();
+      for (const [method, body] of requests) expectError(await original(method, created, body), 400, 'not_answered', method);
+      const [late, over, hidden] = [await fixture.use(), await fixture.use(), await fixture.use()];
       await fixture.age(late, 3_000);
-      expectError(await original('DELETE', late), 410, 'interaction_expired');
       await answer(over);
       await fixture.age(over, 15 * 60_000, 'openedAt');
-      expectError(await original('PATCH', over, { content: 'x' }), 410, 'interaction_expired');
-      expectError(await original('DELETE', over), 410, 'interaction_expired');
       await answer(hidden, { content: 'x', ephemeral: true });
-      expectError(await original('DELETE', hidden), 404, 'not_found');
-      expect((await fixture.api.call('DELETE', `/api/interactions/${over}/x/original`)).status).to.equal(404);
+      for (const [method, body] of requests) {
+        expectError(await original(method, late, body), 410, 'interaction_expired', method);
+        expectError(await original(method, over, body), 410, 'interaction_expired', method);
+        expectError(await original(method, hidden, body), 404, 'not_found', method);
+        expectError(await fixture.api.call(method, `/api/interactions/${over}/x/original`, body ? { body } : {}), 404, 'not_found', method);
+      }
     });
   });
 });

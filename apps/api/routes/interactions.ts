@@ -7,7 +7,7 @@ import {
   postFollowUp,
   requireInteractionToken,
 } from '../../../lib/domain/interactions/interaction-answers.ts';
-import { deleteOriginal, editOriginal } from '../../../lib/domain/interactions/interaction-originals.ts';
+import { deleteOriginal, editOriginal, getOriginal } from '../../../lib/domain/interactions/interaction-originals.ts';
 import { getInteractionView } from '../../../lib/domain/interactions/interactions.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { AlternativeReply, type Route, route } from '../route.ts';
@@ -58,13 +58,26 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: `Posts a follow-up message within ${limits.followupWindowMs / 60_000} minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of ${limits.followups} requests, then ${(limits.followups * 1000) / limits.followupRateMs} a second, shared with edits and deletes of the original answer.`,
+    summary: `Posts a follow-up message within ${limits.followupWindowMs / 60_000} minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of ${limits.followups} requests, then ${(limits.followups * 1000) / limits.followupRateMs} a second, shared with requests for the original answer.`,
     body: FollowupInput,
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: [...answerErrors, 'not_answered', 'rate_limited'],
     run: (platform, _actor, { params, body, newId, setRateHeaders }) =>
       postFollowUp(platform, { ...toKey(params), newId, answer: body, setRateHeaders }),
+  }),
+  route({
+    operationId: 'getOriginalAnswer',
+    tag: 'Interactions',
+    method: 'GET',
+    path: '/api/interactions/{interactionId}/{interactionToken}/original',
+    auth: 'none',
+    rateLimit: 'none',
+    checkPath,
+    summary: `Returns the first answer, within the same ${limits.followupWindowMs / 60_000} minutes. An ephemeral answer is not stored, so it is 404.`,
+    reply: { status: 200, body: Message },
+    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    run: (platform, _actor, { params, setRateHeaders }) => getOriginal(platform, { ...toKey(params), setRateHeaders }),
   }),
   route({
     operationId: 'editOriginalAnswer',

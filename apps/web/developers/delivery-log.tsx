@@ -19,7 +19,7 @@ const outcomes: Record<EndpointDeliveryOutcome, { name: string; meaning: string 
 };
 const pageSize = 20;
 
-function Row({ delivery: { at, outcome, status, ms, reason, interactionId } }: { delivery: EndpointDelivery }): JSX.Element {
+function Row({ delivery: { at, outcome, status, ms, reason, interactionId, messageId } }: { delivery: EndpointDelivery }): JSX.Element {
   return (
     <tr>
       <td>
@@ -33,6 +33,7 @@ function Row({ delivery: { at, outcome, status, ms, reason, interactionId } }: {
       <td>
         {reason ?? outcomes[outcome].meaning}
         <span class="hint delivery-id">Interaction {interactionId}</span>
+        {messageId === null ? null : <span class="hint delivery-id">Message {messageId}</span>}
       </td>
     </tr>
   );

@@ -67,14 +67,14 @@ export async function listEndpointDeliveries(
   const inProgressFilter = { delivery: { $exists: false }, $expr: { $gt: [{ $add: ['$deliveredAt', outcomeDeadlineMs] }, '$$NOW'] } };
   const found = await platform.db.interactions
     .find({ ...sentFilter, $nor: [inProgressFilter] })
-    .project({ deliveredAt: 1, delivery: 1 })
+    .project({ deliveredAt: 1, delivery: 1, messageId: 1 })
     .sort({ _id: -1 })
     .hint(deliveriesIndex)
     .limit(limits.interactionDeliveriesListed)
     .toArray();
   const rest = before === undefined ? found : found.filter((one) => one._id < before);
-  const items = rest
-    .slice(0, limit)
-    .map(({ _id: id, deliveredAt, delivery = lostDelivery }) => ({ id, interactionId: id, at: deliveredAt.toISOString(), ...delivery }));
+  const items = rest.slice(0, limit).map(({ _id: id, deliveredAt, delivery = lostDelivery, messageId }) => {
+    return { id, interactionId: id, at: deliveredAt.toISOString(), ...delivery, messageId };
+  });
   return { items, hasMore: rest.length > limit };
 }

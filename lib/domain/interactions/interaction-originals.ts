@@ -9,7 +9,7 @@ import { type InteractionKey, requireAnswerContext, requireInteractionByToken, s
 import { countFollowUp, type SetRateHeaders } from './interaction-limits.ts';
 import { expireIfLate, isWindowOpen, windows } from './interaction-states.ts';
 
-/** The path parameters of a change of the original, and the callback that reports rate limits. */
+/** The path parameters of a request for the original, and the callback that reports rate limits. */
 export type OriginalKey = InteractionKey & { setRateHeaders: SetRateHeaders };
 
 /**
@@ -25,6 +25,13 @@ async function requireOriginal(platform: ApiPlatform, key: OriginalKey): Promise
   if (interaction.state === 'deferred') refuse('not_answered');
   const messageId = (await storeAnswer(platform, interaction))?._id ?? interaction.messageId ?? '';
   return { interaction, message: await requireMessage(platform, interaction.channelId, messageId) };
+}
+
+/** Returns the first answer as it is now. Refuses as `requireOriginal` does. */
+export async function getOriginal(platform: ApiPlatform, key: OriginalKey): Promise<Message> {
+  const { interaction, message } = await requireOriginal(platform, key);
+  await requireAnswerContext(platform, interaction);
+  return toMessage(platform, message, null);
 }
 
 /**

@@ -95,6 +95,7 @@ export const interactionRows: readonly Row[] = [
   ),
   ...tokenRows(`POST ${interaction}/callback`, 201, false, answer),
   ...tokenRows(`POST ${interaction}/followup`, 201, true, { content: 'more' }),
+  ...tokenRows(`GET ${interaction}/original`, 200, true),
   ...tokenRows(`PATCH ${interaction}/original`, 200, true, { content: 'changed' }),
   ...tokenRows(`DELETE ${interaction}/original`, 204, true),
   row('GET /api/interactions/{interactionId}', [...peopleOnly, ownerOnly('404 not_found')], 200, async (fixture) => ({
