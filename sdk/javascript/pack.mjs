@@ -1,0 +1,28 @@
+// Compiles the JavaScript kit and packs it for npm into dist/web/kits, from where the API serves it.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const staged = `${root}dist/sdk/javascript`;
+const served = `${root}dist/web/kits`;
+
+rmSync(staged, { recursive: true, force: true });
+mkdirSync(served, { recursive: true });
+execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 'sdk/javascript', '--noEmit', 'false'], {
+  cwd: root,
+  stdio: 'inherit',
+});
+// The compiler rewrites the extensions of imports in JavaScript, but not in declarations.
+for (const file of readdirSync(`${staged}/dist`, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.d.ts'))) {
+  const path = `${staged}/dist/${file}`;
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.{1,2}\/[^']+)\.ts'/g, "$1.js'"));
+}
+for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(`${root}sdk/javascript/${file}`, `${staged}/${file}`);
+const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', served], {
+  cwd: staged,
+  encoding: 'utf8',
+  shell: process.platform === 'win32',
+});
+const [{ filename }] = JSON.parse(packed);
+renameSync(`${served}/${filename}`, `${served}/parlance-bot.tgz`);

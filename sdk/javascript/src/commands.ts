@@ -1,0 +1,123 @@
+import type { Command, CommandInput, Message } from './generated/types.ts';
+import type { Interaction } from './interaction.ts';
+
+/** An option of a command. The type defaults to `string`. */
+export interface OptionDefinition {
+  description: string;
+  type?: keyof OptionValues;
+  required?: boolean;
+}
+
+/** What the bot receives for an option, by its type. `user`, `role` and `channel` are ids. */
+export interface OptionValues {
+  string: string;
+  integer: number;
+  number: number;
+  boolean: boolean;
+  user: string;
+  role: string;
+  channel: string;
+}
+
+/** The options of a command by name. */
+export type OptionDefinitions = Readonly<Record<string, OptionDefinition>>;
+
+type ValueOf<D extends OptionDefinition> = D extends { type: infer T extends keyof OptionValues } ? OptionValues[T] : string;
+
+/** The values of options: required ones are there, others may be undefined. */
+export type OptionsOf<O extends OptionDefinitions> = {
+  [K in keyof O]: O[K] extends { required: true } ? ValueOf<O[K]> : ValueOf<O[K]> | undefined;
+};
+
+/** A slash command: its description (up to 100 characters) and its options. */
+export interface CommandDefinition<O extends OptionDefinitions> {
+  description: string;
+  options?: O;
+}
+
+/** Handles the use of a slash command. */
+export type CommandHandler<O extends OptionDefinitions> = (interaction: Interaction<OptionsOf<O>>) => unknown;
+
+/** A message that begins with a prefix command. */
+export interface PrefixUse {
+  message: Message;
+  /** The text after the name of the command, trimmed. */
+  text: string;
+  /** The words of `text`. */
+  words: string[];
+  /** Answers with a reply to the message. */
+  reply(content: string): Promise<Message>;
+}
+
+interface Slash {
+  input: CommandInput;
+  handler: CommandHandler<OptionDefinitions>;
+}
+
+interface Prefix {
+  input: CommandInput;
+  handler: (use: PrefixUse) => unknown;
+}
+
+/** The declared commands of a bot. */
+export class Commands {
+  readonly #slash = new Map<string, Slash>();
+  readonly #prefix = new Map<string, Prefix>();
+
+  /** Declares a slash command. */
+  add<const O extends OptionDefinitions>(name: string, { description, options }: CommandDefinition<O>, handler: CommandHandler<O>): void {
+    // The API wants required options first.
+    const sorted = Object.entries<OptionDefinition>(options ?? {}).sort(
+      ([, a], [, b]) => Number(b.required ?? false) - Number(a.required ?? false),
+    );
+    const input: CommandInput = {
+      kind: 'slash',
+      name,
+      description,
+      options: sorted.map(([option, one]) => ({
+        name: option,
+        description: one.description,
+        type: one.type ?? 'string',
+        required: one.required ?? false,
+      })),
+    };
+    this.#slash.set(name, { input, handler: handler as CommandHandler<OptionDefinitions> });
+  }
+
+  /** Declares a prefix command. */
+  addPrefix(prefix: string, name: string, description: string, handler: (use: PrefixUse) => unknown): void {
+    this.#prefix.set(prefix + name, { input: { kind: 'prefix', prefix, name, description }, handler });
+  }
+
+  /** The declared commands as the API takes them. */
+  list(): CommandInput[] {
+    return [...this.#slash.values(), ...this.#prefix.values()].map(({ input }) => input);
+  }
+
+  /** The handler of a slash command. */
+  find(name: string): CommandHandler<OptionDefinitions> | undefined {
+    return this.#slash.get(name)?.handler;
+  }
+
+  /** The prefix command that a message begins with. Messages of bots have none, so that two bots cannot call each other forever. */
+  findPrefix({ author, content }: Message): { handler: Prefix['handler']; text: string } | undefined {
+    if (author.tag === 'bot' || author.tag === 'verified_bot') return undefined;
+    const [, first = '', text = ''] = /^(\S+)\s*([\s\S]*)$/.exec(content) ?? [];
+    const found = this.#prefix.get(first);
+    return found && { handler: found.handler, text: text.trim() };
+  }
+}
+
+const toComparable = ({ kind, name, prefix, description, options }: Command | CommandInput): string =>
+  JSON.stringify([
+    kind ?? 'slash',
+    name,
+    prefix ?? '',
+    description ?? '',
+    (options ?? []).map((one) => [one.name, one.description, one.type ?? 'string', one.required ?? false]),
+  ]);
+
+/** Whether the registered commands are exactly the declared ones, in any order. */
+export function areSameCommands(registered: readonly Command[], declared: readonly CommandInput[]): boolean {
+  return [...registered.map(toComparable)].sort().join('\n') === declared.map(toComparable).sort().join('\n');
+}

@@ -1,0 +1,73 @@
+import type { ErrorCode } from './generated/types.ts';
+
+/** A faulty field of a request. */
+export interface FieldFault {
+  /** A JSON pointer such as `/embeds/0/title`, or the name of a command's option. */
+  path: string;
+  /** What is wrong, for people. */
+  message: string;
+}
+
+/** The body of an error response. */
+interface ErrorBody {
+  code?: ErrorCode;
+  message?: string;
+  requestId?: string;
+  errors?: FieldFault[];
+  missing?: string[];
+  retryAfter?: number;
+}
+
+/** The API refused a request. Tell errors apart by `code`; texts may change. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** The stable name of the error. Undefined if something in front of the API answered, such as a proxy. */
+  readonly code: ErrorCode | undefined;
+  /** The faulty fields of the request. */
+  readonly fields: readonly FieldFault[];
+  /** The names of the permissions that the bot lacks. */
+  readonly missing: readonly string[];
+  /** How long to wait before another try, in seconds, if the API says so. */
+  readonly retryAfter: number | undefined;
+  /** The id of the request, which the log of the service has too. */
+  readonly requestId: string | undefined;
+
+  constructor(request: string, status: number, body: unknown, headers: Headers) {
+    const {
+      code,
+      message,
+      requestId,
+      errors = [],
+      missing = [],
+      retryAfter,
+    } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
+    const details = errors.map((fault) => `${fault.path}: ${fault.message}`).join(' ');
+    super(`${request}: ${status}${code ? ` ${code}` : ''}. ${message ?? 'The answer is not from the API.'}${details && ` ${details}`}`);
+    this.status = status;
+    this.code = code;
+    this.fields = errors;
+    this.missing = missing;
+    const header = Number(headers.get('retry-after') ?? Number.NaN);
+    this.retryAfter = retryAfter ?? (Number.isFinite(header) ? header : undefined);
+    this.requestId = requestId ?? headers.get('x-request-id') ?? undefined;
+  }
+}
+
+/** A request got no answer: the network failed, or the time was over. `cause` is the last failure. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+/** The gateway refused the bot for good: another attempt cannot succeed. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  /** The close code of the gateway (4002, 4004 or 4012). */
+  readonly closeCode: number;
+
+  constructor(closeCode: number, reason: string) {
+    super(`The gateway refused the connection: ${reason}`);
+    this.closeCode = closeCode;
+  }
+}

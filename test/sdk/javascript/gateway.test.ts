@@ -1,0 +1,195 @@
+import { Client, type ClientOptions, GatewayError } from '@parlance/bot';
+import { expect } from 'chai';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { use } from '../../harness/use.ts';
+import { collectContents, texts } from './kit-fixture.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+describe('JavaScript kit: the gateway connection', () => {
+  const service = use(ScriptedService.start, { each: true });
+  const clients: Client[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.stop())));
+  const makeClient = (options: ClientOptions = {}): Client => {
+    const client = new Client({ url: service.url, token: 'Bot secret', ...options });
+    clients.push(client);
+    return client;
+  };
+  /** A client with a session; returns its contents. */
+  const connect = async (options: ClientOptions = {}): Promise<{ client: Client } & ReturnType<typeof collectContents>> => {
+    const client = makeClient(options);
+    const collected = collectContents(client);
+    const started = client.start();
+    expect((await service.next()).op).to.equal(2);
+    service.ready();
+    await started;
+    return { client, ...collected };
+  };
+  const resumeFrom = (seq: string) => ({ op: 6, d: { token: 'secret', sessionId: 's1', seq } });
+
+  it('asks for the events that have listeners, and refuses listeners that come too late', async () => {
+    const client = makeClient({ events: ['pinsUpdate'] });
+    client.on('messageDelete', () => undefined).on('messageCreate', () => undefined);
+    const started = client.start();
+    expect(await service.next()).to.deep.equal({ op: 2, d: { token: 'secret', events: ['PINS_UPDATE', 'MESSAGE_DELETE'] } });
+    service.ready();
+    await started;
+    client.on('messageDelete', () => undefined);
+    expect(() => client.on('roleUpdate', () => undefined)).to.throw('roleUpdate before start()');
+  });
+
+  const interruptions: [what: string, cut: () => void][] = [
+    ['the connection breaks', () => service.last.terminate()],
+    ['the gateway stops', () => service.send({ op: 7, d: { retryAfterMs: 1 } })],
+    ['another code closes the socket', () => service.last.close(4008)],
+  ];
+  for (const [what, cut] of interruptions)
+    it(`resumes from the last position when ${what}`, async () => {
+      const { contents, reach } = await connect();
+      service.message(7);
+      await reach(1);
+      cut();
+      expect(await service.next()).to.deep.equal(resumeFrom('7'));
+      service.message(8);
+      service.send({ op: 0, t: 'RESUMED', s: '8', d: { replayed: 1 } });
+      await reach(2);
+      expect(contents).to.deep.equal(['message 7', 'message 8']);
+    });
+
+  it('waits after op 7 as long as the gateway says', async () => {
+    await connect();
+    const beganAt = performance.now();
+    service.send({ op: 7, d: { retryAfterMs: 1_500 } });
+    await service.next();
+    expect(performance.now() - beganAt).to.be.greaterThan(1_490);
+  });
+
+  it('sends heartbeats with its position, and resumes when one is not acknowledged', async () => {
+    service.heartbeatIntervalMs = 100;
+    await connect();
+    expect(await service.heartbeat()).to.be.oneOf(['0', null]);
+    service.message(3);
+    await waitUntil(() => service.heartbeats.at(-1) === '3', 'a heartbeat with the position');
+    service.acks = false;
+    expect(await service.next()).to.deep.equal(resumeFrom('3'));
+  });
+
+  for (const [what, end] of [
+    ['op 9', () => service.send({ op: 9, d: { resumable: false, reason: 'the session does not exist' } })],
+    ['4007', () => service.last.close(4007)],
+  ] as [string, () => void][])
+    it(`identifies after ${what}, and says that events may be missing`, async () => {
+      const { client } = await connect();
+      const missed: string[] = [];
+      client.on('eventsMissed', ({ reason }) => missed.push(reason));
+      end();
+      expect((await service.next()).op).to.equal(2);
+      expect(missed).to.have.length(1);
+    });
+
+  for (const code of [4002, 4004, 4012]) {
+    it(`rejects start() when the gateway closes with ${code}`, async () => {
+      const started = makeClient().start();
+      await service.next();
+      service.last.close(code, 'UNKNOWN_EVENT');
+      const error = await started.catch((one: unknown) => one);
+      expect(error).to.be.instanceOf(GatewayError).with.property('closeCode', code);
+      expect(String(error)).to.contain('UNKNOWN_EVENT');
+    });
+
+    it(`stops with an error when the gateway closes a session with ${code}`, async () => {
+      const { client } = await connect();
+      const errors: unknown[] = [];
+      client.on('error', (error) => errors.push(error));
+      service.last.close(code);
+      await waitUntil(() => errors.length > 0, 'the error');
+      expect(errors[0]).to.be.instanceOf(GatewayError);
+      expect(service.sockets).to.have.length(1);
+    });
+  }
+
+  it('starts events in order, several at a time, and moves the session behind the oldest unfinished one', async () => {
+    const started: string[] = [];
+    const finish = new Map<string, () => void>();
+    const client = makeClient({ concurrency: 2 });
+    client.on('messageCreate', ({ content }) => {
+      started.push(content);
+      return new Promise<void>((resolve) => finish.set(content, resolve));
+    });
+    const begun = client.start();
+    await service.next();
+    service.ready();
+    await begun;
+    for (const s of [1, 2, 3]) service.message(s);
+    await waitUntil(() => started.length === 2, 'two events');
+    finish.get('message 2')?.();
+    await waitUntil(() => started.length === 3, 'the third event');
+    expect(started).to.deep.equal(['message 1', 'message 2', 'message 3']);
+    expect(client.session?.position).to.equal('0');
+    finish.get('message 1')?.();
+    await waitUntil(() => client.session?.position === '2', 'the position');
+    finish.get('message 3')?.();
+    await waitUntil(() => client.session?.position === '3', 'the position');
+  });
+
+  it('disconnects when its queue is full, and resumes when half of it is handled', async () => {
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const client = makeClient({ concurrency: 1, queueSize: 4 });
+    const { contents, reach } = collectContents(client);
+    client.on('messageCreate', () => gate);
+    const begun = client.start();
+    await service.next();
+    service.ready();
+    await begun;
+    for (const s of [1, 2, 3, 4, 5, 6]) service.message(s);
+    await waitUntil(() => service.last.readyState === 3, 'the close');
+    release();
+    expect(await service.next()).to.deep.equal(resumeFrom('4'));
+    for (const s of [5, 6]) service.message(s);
+    await reach(6);
+    expect(contents).to.deep.equal(texts(7).slice(1));
+  });
+
+  it('ends its session when it stops, after the handlers have finished', async () => {
+    const { client, contents } = await connect();
+    let isFinished = false;
+    client.on('messageCreate', () => new Promise<void>((resolve) => setTimeout(() => resolve(void (isFinished = true)), 50)));
+    service.message(1);
+    await waitUntil(() => contents.length === 1, 'the event');
+    const closed = new Promise((resolve) => service.last.once('close', resolve));
+    await client.stop();
+    expect(isFinished).to.equal(true);
+    expect(await closed).to.equal(1000);
+  });
+
+  it('keeps its session for the next process', async () => {
+    const { client, reach } = await connect();
+    service.message(5);
+    await reach(1);
+    const closed = new Promise((resolve) => service.last.once('close', resolve));
+    await client.stop({ keepSession: true });
+    expect(await closed).to.equal(4000);
+    const saved = JSON.parse(JSON.stringify(client.session)) as Client['session'];
+    const next = makeClient({ resumeFrom: saved });
+    const started = next.start();
+    expect(await service.next()).to.deep.equal(resumeFrom('5'));
+    service.send({ op: 0, t: 'RESUMED', s: '5', d: { replayed: 0 } });
+    await started;
+  });
+
+  it('reports an error of a handler and goes on', async () => {
+    const { client, reach } = await connect();
+    const errors: unknown[] = [];
+    client.on('error', (error) => errors.push(error));
+    client.on('messageCreate', ({ content }) => {
+      if (content === 'message 1') throw new Error('a fault');
+    });
+    service.message(1);
+    service.message(2);
+    await reach(2);
+    expect(String(errors)).to.equal('Error: a fault');
+    await waitUntil(() => client.session?.position === '2', 'the position');
+  });
+});
