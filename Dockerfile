@@ -7,6 +7,7 @@ COPY config config
 COPY lib lib
 COPY workers workers
 COPY apps apps
+COPY sdk sdk
 COPY test test
 RUN npm run build && rm -r dist/apps/local
 

@@ -46,20 +46,25 @@ function createContentSecurityPolicy(gatewayUrl: string): string {
   ].join('; ');
 }
 
-/** A file of the web build. `asset`: a script, style or other file that pages load. `icon`: a file next to the pages, such as the icon. */
+/**
+ * A file of the web build. `asset`: a script, style or other file that pages load. `icon`: a file next to the pages, such as the icon. `kit`: a package for
+ * developers of bots.
+ */
 interface WebFile {
   file: string;
-  kind: 'page' | 'asset' | 'icon';
+  kind: 'page' | 'asset' | 'icon' | 'kit';
 }
 
-/** `Cache-Control` of each kind. Pages are revalidated each time. Assets never change, because their names contain a hash of their content. */
-const cacheControl = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', icon: 'public, max-age=86400' };
+/** `Cache-Control` of each kind. Pages and kits are revalidated each time. Assets never change, because their names contain a hash of their content. */
+const cacheControl = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', icon: 'public, max-age=86400', kit: 'no-cache' };
 
 /** The file of the web build that a path names, or null. Only plain names match: no percent-encoding, and dots only before file extensions. */
 function findWebFile(path: string): WebFile | null {
   const [, firstSegment = ''] = path.split('/', 2);
   if (path === '/' || isClientPath(firstSegment)) return { file: 'index.html', kind: 'page' };
   if (/^\/developers\/(?:reference|guides)(?:\/|$)/.test(path)) return { file: 'reference.html', kind: 'page' };
+  const [, kit] = /^\/developers\/kits\/([\w-][\w.-]*\.(?:tgz|whl))$/.exec(path) ?? [];
+  if (kit !== undefined) return { file: `kits/${kit}`, kind: 'kit' };
   if (firstSegment === 'developers') return { file: 'developers.html', kind: 'page' };
   if (/^\/assets\/[\w-]+(?:\.[\w-]+)+$/.test(path) && !/\.(?:br|gz)$/.test(path)) return { file: path.slice(1), kind: 'asset' };
   return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'icon' } : null;
@@ -130,9 +135,10 @@ export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: stri
     const etag = webFile && (await readEtag(webFile.file));
     if (!webFile || (etag === null && webFile.kind === 'icon')) return next();
     const { file, kind } = webFile;
-    ctx.state.route = kind === 'asset' ? '/assets/{file}' : `/${file}`;
+    const routes: Partial<Record<WebFile['kind'], string>> = { asset: '/assets/{file}', kit: '/developers/kits/{file}' };
+    ctx.state.route = routes[kind] ?? `/${file}`;
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    if (etag === null && kind === 'asset') refuse('not_found', { what: 'file' });
+    if (etag === null && (kind === 'asset' || kind === 'kit')) refuse('not_found', { what: 'file' });
     ctx.set(headers);
     if (etag === null) {
       ctx.status = 503;

@@ -107,7 +107,7 @@ const changedMs = (...folders) =>
     ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
   );
 
-/** The pages for browsers: the file whose modification time is that of the last build, its sources, and the build script. */
+/** The pages for browsers and the kits that they offer: the file whose modification time is that of the last build, its sources, and the build script. */
 const pages = [
   {
     built: 'dist/web/index.html',
@@ -115,6 +115,8 @@ const pages = [
     script: ['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'],
   },
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
+  // After the pages, because their build empties dist/web.
+  { built: 'dist/web/kits/parlance-bot.tgz', sources: ['sdk/javascript'], script: ['sdk/javascript/pack.mjs'] },
 ];
 
 /** Builds the pages whose sources are newer than their last build. */
