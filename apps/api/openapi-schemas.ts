@@ -6,6 +6,7 @@ import * as community from '../../lib/contract/community.ts';
 import * as discovery from '../../lib/contract/discovery.ts';
 import * as endpoint from '../../lib/contract/endpoint.ts';
 import * as eventPayloads from '../../lib/contract/event-payloads.ts';
+import * as gateway from '../../lib/contract/gateway.ts';
 import * as interaction from '../../lib/contract/interaction.ts';
 import * as message from '../../lib/contract/message.ts';
 import * as read from '../../lib/contract/read.ts';
@@ -20,9 +21,22 @@ const isSchema = (value: unknown): value is TSchema => typeof value === 'object'
 
 /** The exported name of each schema of the contract, by schema object. Composed schemas contain the same objects, so they are recognized at any depth. */
 const schemaNames = new Map<unknown, string>(
-  [application, channel, command, community, discovery, endpoint, eventPayloads, interaction, message, read, server, shared, user].flatMap(
-    (module) => Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : [])),
-  ),
+  [
+    application,
+    channel,
+    command,
+    community,
+    discovery,
+    endpoint,
+    eventPayloads,
+    gateway,
+    interaction,
+    message,
+    read,
+    server,
+    shared,
+    user,
+  ].flatMap((module) => Object.entries<unknown>(module).flatMap(([name, value]) => (isSchema(value) ? [[value, name] as const] : []))),
 );
 
 /** Writes schemas into a document: schemas of the contract as references, all others inline. */

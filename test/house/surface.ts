@@ -82,6 +82,7 @@ export const surface: readonly Endpoint[] = [
     'built',
     `GET /api/gateway
      GET /api/openapi.json
+     GET /api/asyncapi.json
      POST /api/auth/register
      POST /api/auth/login
      POST /api/auth/logout

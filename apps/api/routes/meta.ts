@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Instance } from '../../../lib/contract/user.ts';
+import { renderAsyncApi } from '../asyncapi.ts';
 import { renderOpenApi } from '../openapi.ts';
 import { type Route, route } from '../route.ts';
 
@@ -32,6 +33,17 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       errors: [],
       run: async ({ config }) =>
         renderOpenApi([...otherRoutes, ...routes], config.baseUrl) as { openapi: string; paths: Record<string, unknown> },
+    }),
+    route({
+      operationId: 'getAsyncApi',
+      tag: 'Installation',
+      method: 'GET',
+      path: '/api/asyncapi.json',
+      auth: 'none',
+      summary: 'Returns the gateway as an AsyncAPI 3 document.',
+      reply: { status: 200, body: Type.Object({ asyncapi: Type.String(), channels: Type.Record(Type.String(), Type.Unknown()) }) },
+      errors: [],
+      run: async ({ config }) => renderAsyncApi(config.gatewayUrl) as { asyncapi: string; channels: Record<string, unknown> },
     }),
   ];
   return routes;

@@ -81,6 +81,7 @@ describe('HTTP', () => {
           for (const [target, status] of [
             ['/api/gateway', 200],
             ['/api/openapi.json', 200],
+            ['/api/asyncapi.json', 200],
             ['/api/servers', 401],
             ['/api/nothing', 404],
           ] as const) {

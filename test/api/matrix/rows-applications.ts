@@ -142,6 +142,7 @@ const accountRows: readonly Row[] = [
   row('GET /api/auth/me', account, 200, () => ({})),
   row('GET /api/gateway', anyone, 200, () => ({})),
   row('GET /api/openapi.json', anyone, 200, () => ({})),
+  row('GET /api/asyncapi.json', anyone, 200, () => ({})),
 ];
 
 /** The rows of applications, commands, accounts and the description of the API. */

@@ -1,0 +1,117 @@
+import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
+import { expect } from 'chai';
+import { renderAsyncApi } from '../../apps/api/asyncapi.ts';
+import { closeCodes } from '../../lib/contract/close-codes.ts';
+import { type EventName, events, optInEvents } from '../../lib/contract/events.ts';
+import { type OpcodeName, opcodes } from '../../lib/contract/gateway.ts';
+import { findFrameFaults } from '../harness/gateway-document.ts';
+
+type Json = Record<string, unknown>;
+interface Message {
+  summary: string;
+  description?: string;
+  payload: { properties: Record<string, Json> };
+  examples: { payload: Json }[];
+  'x-permission'?: string | null;
+  'x-bots'?: string;
+}
+interface Document {
+  info: { description: string };
+  servers: Record<string, Json>;
+  operations: Record<string, { action: string; messages: Json[]; reply?: { messages: Json[] } }>;
+  components: { messages: Record<string, Message>; schemas: Json };
+  'x-close-codes': { code: number; cause: string; reconnect: string }[];
+}
+
+const render = (): Document => JSON.parse(JSON.stringify(renderAsyncApi('wss://chat.example.org/gateway')));
+
+/** The errors and warnings of the AsyncAPI parser, one line each. Hints about governance, such as a missing licence, are information. */
+async function problemsOf(document: Document): Promise<string[]> {
+  const diagnostics = await new Parser().validate(JSON.stringify(document));
+  return diagnostics
+    .filter(({ severity }) => severity === DiagnosticSeverity.Error || severity === DiagnosticSeverity.Warning)
+    .map(({ code, path, message }) => `${path.join('/')}: ${message} (${code})`);
+}
+
+const eventNames = Object.keys(events) as EventName[];
+
+describe('AsyncAPI document', () => {
+  it('has no errors and no warnings', async () => expect(await problemsOf(render())).to.deep.equal([]));
+
+  it('has a message and an operation for every event and every opcode, with an example', () => {
+    const { components, operations } = render();
+    const codes = new Set<unknown>();
+    for (const [key, { summary, examples, payload }] of Object.entries(components.messages)) {
+      expect(summary, key).to.match(/^[A-Z].+\.$/);
+      expect(examples, key).to.have.length(1);
+      codes.add(payload.properties.op?.const);
+    }
+    expect([...codes]).to.have.members((Object.keys(opcodes) as OpcodeName[]).map((name) => opcodes[name].code));
+    expect(components.messages).to.include.keys(...eventNames, 'READY', 'RESUMED', 'identify', 'resume', 'watch', 'watchAnswer');
+    const used = Object.values(operations).flatMap(({ messages }) => messages.map(({ $ref }) => String($ref).split('/').at(-1)));
+    expect(used).to.have.members(Object.keys(components.messages));
+    expect(operations).to.include.keys('sendMessageCreate', 'sendReady', 'receiveIdentify', 'receiveHeartbeat', 'sendHello');
+  });
+
+  it('says for every event who receives it, with which permission, and how a bot gets it', () => {
+    const { messages } = render().components;
+    for (const name of eventNames) {
+      const { description = '', ...message } = messages[name] ?? expect.fail(name);
+      expect(description, name).to.match(/receives? it/);
+      const permission = message['x-permission'];
+      expect(description, name).to.contain(permission ? `Needs the permission ${permission}` : 'Needs no permission.');
+      expect(message['x-bots'] === 'on request', name).to.equal(optInEvents.includes(name));
+    }
+    expect(messages.MESSAGE_CREATE).to.include({ 'x-permission': 'View Channel', 'x-bots': 'always' });
+    expect(messages.INTERACTION_CREATE).to.include({ 'x-permission': 'View Channel', 'x-bots': 'always' });
+    expect(messages.ROLE_UPDATE).to.include({ 'x-permission': null, 'x-bots': 'on request' });
+  });
+
+  it('has every close code, in the text as well', () => {
+    const { info, 'x-close-codes': codes } = render();
+    expect(codes.map(({ code }) => code)).to.deep.equal(Object.values(closeCodes).map(({ code }) => code));
+    for (const { code, cause } of codes) expect(info.description).to.contain(`| ${code} | ${cause} |`);
+    expect(codes.filter(({ reconnect }) => reconnect === 'no').map(({ code }) => code)).to.deep.equal([4002, 4004, 4012]);
+  });
+
+  it('has the payloads as named schemas', () => {
+    expect(render().components.schemas).to.include.keys(
+      'Message',
+      'MessageDeleted',
+      'ReactionChange',
+      'Interaction',
+      'Identify',
+      'Ready',
+      'Hello',
+    );
+  });
+
+  it('has examples that match the schemas, without undescribed fields', () => {
+    const { components, operations } = render();
+    const faultsOf = ({ examples: [example] }: Message, action: string): string =>
+      findFrameFaults(example?.payload as { op: number }, action === 'send' ? 'gateway' : 'client');
+    for (const { action, messages } of Object.values(operations)) {
+      const key = String(messages[0]?.$ref).split('/').at(-1) ?? '';
+      expect(faultsOf(components.messages[key] ?? expect.fail(key), action), key).to.equal('');
+    }
+  });
+
+  it('names the address of the gateway', () => {
+    expect(render().servers.gateway).to.include({ host: 'chat.example.org', pathname: '/gateway', protocol: 'wss' });
+  });
+
+  const cases: [what: string, change: (document: Document) => void, problem: RegExp][] = [
+    ['a broken reference', ({ components }) => delete components.schemas.Message, /schemas\/Message/],
+    [
+      'an operation without a message of its channel',
+      ({ operations }) => operations.sendReady?.messages.push({ $ref: '#/channels/gateway/messages/NONE' }),
+      /NONE/,
+    ],
+  ];
+  for (const [what, change, problem] of cases)
+    it(`the check detects ${what}`, async () => {
+      const document = render();
+      change(document);
+      expect((await problemsOf(document)).join('\n')).to.match(problem);
+    });
+});
