@@ -169,11 +169,19 @@ export function describeErrors(errors: readonly FieldError[], part: string): str
   return `check ${errors.map(({ path }) => fieldName(path, part)).join(', ')}`;
 }
 
-/**
- * Throws `invalid_request` for one field: `refuseField('/parentId', 'Choose a category of this server.')`. `message` can also be the end of a sentence that
- * begins with the path: `is empty`.
- */
-export function refuseField(path: string, message: string): never {
-  const errors = [{ path, message }];
-  return refuse('invalid_request', { reason: message.endsWith('.') ? describeErrors(errors, 'body') : `${path} ${message}` }, { errors });
+/** How many invalid fields an error response lists. */
+const listedErrorsMax = 20;
+
+/** Throws `invalid_request` with the first 20 of `errors`. `where` is the part of the request that was checked. */
+export function refuseFields(errors: readonly FieldError[], where: 'body' | 'query' = 'body'): never {
+  const listed = errors.slice(0, listedErrorsMax);
+  return refuse('invalid_request', { reason: describeErrors(listed, where) }, { errors: listed });
 }
+
+/** Throws `invalid_request` if there are `errors`. A rule collects all errors of the fields that it checks first. */
+export function requireNoErrors(errors: readonly FieldError[]): void {
+  if (errors.length > 0) refuseFields(errors);
+}
+
+/** Throws `invalid_request` for one field, with a sentence: `refuseField('/parentId', 'Choose a category of this server.')`. */
+export const refuseField = (path: string, message: string): never => refuseFields([{ path, message }]);

@@ -1,15 +1,12 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { describeErrors, type FieldError, refuse } from '../base/errors.ts';
-import { groupBy } from '../base/group-by.ts';
+import { refuseFields } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { toValidationMessage } from './validation-message.ts';
+import { toFieldErrors } from './field-errors.ts';
 
 /** A value with more parts than this is checked only up to its first error, because each of its parts could have one. */
 const allErrorsPartsMax = 1000;
-/** How many invalid fields an error response lists. */
-const listedErrorsMax = 20;
 
 const options = { strict: false, verbose: true } as const;
 const firstErrorAjv = new Ajv2020({ ...options, allErrors: false });
@@ -55,26 +52,6 @@ function countPartsLeft(value: unknown, left: number): number {
   return rest;
 }
 
-const toFieldPath = ({ keyword, instancePath, params }: ErrorObject): string =>
-  keyword === 'required' ? `${instancePath}/${String(params.missingProperty)}` : instancePath || '/';
-
-/** Describes the errors of each field in sentences. Only those of the field's first failed schema are used, because each schema of a choice reports errors. */
-function toFieldErrors(errors: readonly ErrorObject[]): FieldError[] {
-  return [...groupBy(errors, toFieldPath)].slice(0, listedErrorsMax).map(([path, fieldErrors]) => {
-    const [first] = fieldErrors as [ErrorObject];
-    const choice = fieldErrors.find(({ keyword, parentSchema }) => keyword === 'enum' && parentSchema === first.parentSchema);
-    if (choice) return { path, message: toValidationMessage(choice) };
-    const sentences = fieldErrors.filter(({ parentSchema }) => parentSchema === first.parentSchema).map(toValidationMessage);
-    return { path, message: [...new Set(sentences)].join(' ') };
-  });
-}
-
-/** Throws `invalid_request` with an entry for each invalid field. `where` is the part of the request that was checked. */
-function refuseInvalid(errors: readonly ErrorObject[], where: string): never {
-  const fieldErrors = toFieldErrors(errors);
-  return refuse('invalid_request', { reason: describeErrors(fieldErrors, where) }, { errors: fieldErrors });
-}
-
 /** Throws `invalid_request` if `value` does not match `schema`. The error text names it by `where`. Unknown fields are allowed: no code copies them, and `listUnknownFields` names them. */
 export function requireValid(schema: TSchema, value: unknown, where: 'body' | 'query'): void {
   const { firstError, allErrors } = getValidators(schema);
@@ -82,7 +59,7 @@ export function requireValid(schema: TSchema, value: unknown, where: 'body' | 'q
   const isSmall = countPartsLeft(value, allErrorsPartsMax) >= 0;
   const validate = isSmall ? allErrors() : firstError;
   if (isSmall) validate(value);
-  refuseInvalid(validate.errors ?? [], where);
+  refuseFields(toFieldErrors(validate.errors ?? []), where);
 }
 
 /** Whether `value` is nested deeper than the limit. Does not descend further than that. */

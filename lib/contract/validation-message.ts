@@ -18,7 +18,19 @@ const typeNames: Record<string, string> = {
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
+  null: 'null',
 };
+
+/** `a`, `a or b`, or `a, b, or c`. */
+export function joinAlternatives(alternatives: readonly string[]): string {
+  const unique = [...new Set(alternatives)];
+  const last = unique.pop() ?? '';
+  if (unique.length === 0) return last;
+  return unique.length === 1 && !last.includes(' or ') ? `${unique[0]} or ${last}` : `${unique.join(', ')}, or ${last}`;
+}
+
+/** A type of JSON Schema, or a list of them, in words: `a whole number or null`. */
+export const toTypeName = (type: unknown): string => joinAlternatives([type].flat().map((name) => typeNames[String(name)] ?? String(name)));
 
 /** `2 to 32`, `at least 2` or `at most 32`. */
 function rangeText(low: number | undefined, high: number | undefined): string {
@@ -44,7 +56,7 @@ export function toValidationMessage({ keyword, params, parentSchema }: ErrorObje
     case 'pattern':
       return schema.patternText ?? 'This has the wrong format.';
     case 'type':
-      return `This must be ${typeNames[String(params.type)] ?? String(params.type)}.`;
+      return `This must be ${toTypeName(params.type)}.`;
     case 'const':
       return `This must be ${String(params.allowedValue)}.`;
     case 'enum':

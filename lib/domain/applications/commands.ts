@@ -1,4 +1,4 @@
-import { describeErrors, type FieldError, refuse } from '../../base/errors.ts';
+import { type FieldError, refuse, requireNoErrors } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Command, CommandInput } from '../../contract/command.ts';
@@ -132,7 +132,7 @@ export async function replaceCommands(
 ): Promise<Command[]> {
   const _id = await requireScope(platform, actor, input);
   const errors = findCommandErrors(input.commands);
-  if (errors.length > 0) refuse('invalid_request', { reason: describeErrors(errors, 'body') }, { errors });
+  requireNoErrors(errors);
   const commands = input.commands.map((one) => toCommand(one, platform.ids.next()));
   return writeCommands(platform, { ...input, _id }, commands);
 }

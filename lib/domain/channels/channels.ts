@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, refuse, requireNoErrors } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Channel, ChannelInput, ChannelPatch } from '../../contract/channel.ts';
 import { exists } from '../../store/mongo/database.ts';
@@ -10,7 +10,7 @@ import { type Actor, canView, loadOverwrites, requireServer, requireServerChanne
 import { diffFields, writeAudit } from '../servers/audit.ts';
 import { removeChannel } from '../servers/removals.ts';
 import { toChannel } from '../servers/server-view.ts';
-import { checkNewOverwrites } from './overwrites.ts';
+import { checkNewOverwrites, findOverwriteErrors } from './overwrites.ts';
 import { archiveAtStage, loadCurrentChannel } from './thread-activity.ts';
 
 /** Makes a channel document from `fixed`, with defaults for all other fields. */
@@ -34,11 +34,19 @@ const changeableFields: Record<ChannelDoc['kind'], readonly (keyof ChannelPatch)
   thread: ['name', 'slowmodeSecs', 'autoArchiveMinutes', 'archived'],
 };
 
-/** Refuses a `parentId` unless it is a category of this server that the caller can view. */
-async function requireCategory({ access, member }: ServerContext, parentId: string): Promise<void> {
+/** An error if `parentId` is not a category of this server that the caller can view. */
+async function findCategoryErrors({ access, member }: ServerContext, parentId: string): Promise<FieldError[]> {
   const category = await access.channel(parentId);
-  if (category?.kind !== 'category' || !(await canView(access, member.userId, parentId)))
-    refuseField('/parentId', 'Choose a category of this server that you can view.');
+  const isCategory = category?.kind === 'category' && (await canView(access, member.userId, parentId));
+  return isCategory ? [] : [{ path: '/parentId', message: 'Choose a category of this server that you can view.' }];
+}
+
+/** The errors in the category of a new channel. */
+async function findParentErrors(context: ServerContext, { kind, parentId = null }: ChannelInput): Promise<FieldError[]> {
+  if (parentId === null) return [];
+  return kind === 'category'
+    ? [{ path: '/parentId', message: 'A category cannot be in another category.' }]
+    : findCategoryErrors(context, parentId);
 }
 
 /**
@@ -71,12 +79,9 @@ export async function createChannel(
   newId: string,
 ): Promise<Channel> {
   const context = await requireServer(platform, actor, serverId, 'Manage Channels');
-  const parentId = input.parentId ?? null;
-  if (parentId !== null) {
-    if (input.kind === 'category') refuseField('/parentId', 'A category cannot be in another category.');
-    await requireCategory(context, parentId);
-  }
-  const overwrites = await checkNewOverwrites(context, input.overwrites ?? []);
+  const { parentId = null, overwrites: given = [] } = input;
+  requireNoErrors([...(await findParentErrors(context, input)), ...findOverwriteErrors(given)]);
+  const overwrites = await checkNewOverwrites(context, given);
   const channel = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
     const position = await takeNextPosition(platform, serverId);
     const now = new Date(platform.now());
@@ -134,9 +139,12 @@ export async function updateChannel(platform: EnqueuePlatform, actor: Actor, cha
   const fields = (['name', 'topic', 'slowmodeSecs', 'contentMode', 'parentId', 'kind', 'autoArchiveMinutes', 'archived'] as const).filter(
     (field) => patch[field] !== undefined,
   );
-  const inapplicable = fields.find((field) => !changeableFields[channel.kind].includes(field));
-  if (inapplicable) refuseField(`/${inapplicable}`, `This does not apply to channels of the kind ${channel.kind}.`);
-  if (patch.parentId) await requireCategory(context, patch.parentId);
+  const inapplicable = fields.filter((field) => !changeableFields[channel.kind].includes(field));
+  const message = `This does not apply to channels of the kind ${channel.kind}.`;
+  requireNoErrors([
+    ...inapplicable.map((field) => ({ path: `/${field}`, message })),
+    ...(patch.parentId && !inapplicable.includes('parentId') ? await findCategoryErrors(context, patch.parentId) : []),
+  ]);
   const patchFields = Object.fromEntries(fields.map((field) => [field, patch[field]])) as Partial<ChannelDoc>;
   const set: Partial<ChannelDoc> = { ...patchFields, ...(patch.name === undefined ? {} : { name: patch.name.trim() }) };
   if (Object.keys(diffFields(channel, set)).length === 0 && patch.archived !== false) return toChannel(channel);

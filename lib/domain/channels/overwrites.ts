@@ -1,5 +1,5 @@
 import { channelKinds } from '../../base/channel-kinds.ts';
-import { refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, refuse, refuseField } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, computeRank, type Overwrite } from '../../base/permissions.ts';
@@ -59,17 +59,25 @@ async function requireTargetBelowCaller({ access, server, member }: ServerContex
   if (position !== 0 && rank >= computeRank(server, member)) refuse('role_hierarchy');
 }
 
+/** The errors in the overwrites of a new channel that the schema does not find: a target that appears twice, a bit that is allowed and denied. */
+export function findOverwriteErrors(overwrites: readonly Overwrite[]): FieldError[] {
+  const ids = new Set<string>();
+  return overwrites.flatMap(({ id, allow, deny }, at) => {
+    const errors: FieldError[] = [];
+    if (ids.has(id)) errors.push({ path: `/overwrites/${at}/id`, message: 'A role or member can have only one overwrite.' });
+    ids.add(id);
+    if (allow & deny) errors.push({ path: `/overwrites/${at}/deny`, message: 'A permission cannot be both allowed and denied.' });
+    return errors;
+  });
+}
+
 /**
- * Checks the overwrites of a new channel by the rules for setting one: needs Manage Roles, only bits that the caller has, only targets below their highest
- * role, and each target once.
+ * Checks that the caller may set the overwrites of a new channel, which have no errors of `findOverwriteErrors`: needs Manage Roles, only bits that the caller
+ * has, and only targets below their highest role.
  */
 export async function checkNewOverwrites(context: ServerContext, overwrites: readonly Overwrite[]): Promise<Overwrite[]> {
   if (overwrites.length > 0) requirePermissions(context.permissions, 'Manage Roles');
-  const ids = new Set<string>();
-  for (const [at, { id, allow, deny }] of overwrites.entries()) {
-    if (ids.has(id)) refuseField(`/overwrites/${at}/id`, 'A role or member can have only one overwrite.');
-    ids.add(id);
-    if (allow & deny) refuseField(`/overwrites/${at}/deny`, 'A permission cannot be both allowed and denied.');
+  for (const { id, allow, deny } of overwrites) {
     await requireTargetBelowCaller(context, id);
     requireGrantable(context.permissions, allow | deny);
   }

@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, refuse, requireNoErrors } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import {
   type CommunityChannelField,
@@ -91,17 +91,37 @@ async function disableCommunity(platform: EnqueuePlatform, actor: Actor, serverI
  */
 function resolveChoice({ community, ...current }: Settings, input: CommunityInput, field: CommunityChannelField): string | null {
   const requested = input[field];
-  if (community && (requested === undefined || (requested === 'new' && current[field] !== null))) return current[field];
-  return (
-    requested ?? refuseField(`/${field}`, community ? 'A Community server needs this channel.' : 'Choose a channel to turn Community on.')
-  );
+  const isKept = community && (requested === undefined || (requested === 'new' && current[field] !== null));
+  return isKept ? current[field] : (requested ?? null);
 }
 
-/** Refuses an id unless it is a text channel of this server that the caller can view. */
-async function requireTextChannel(access: ServerAccess, actor: Actor, field: CommunityChannelField, channelId: string): Promise<void> {
+/** Whether this id is a text channel of the server that the caller can view. */
+async function isTextChannel(access: ServerAccess, actor: Actor, channelId: string): Promise<boolean> {
   const channel = await access.channel(channelId);
-  if (channel?.kind !== 'text' || channel.heldAt || !(await canView(access, actor.id, channelId)))
-    refuseField(`/${field}`, 'Choose a text channel of this server that you can view.');
+  return channel?.kind === 'text' && !channel.heldAt && (await canView(access, actor.id, channelId));
+}
+
+/**
+ * The errors in the choices of the channels: a channel that is needed and missing, or an id that is not such a channel. A value that is kept is not checked.
+ */
+async function findChoiceErrors(
+  access: ServerAccess,
+  actor: Actor,
+  current: Settings,
+  input: CommunityInput,
+  choices: Pick<Settings, CommunityChannelField>,
+): Promise<FieldError[]> {
+  const errors: FieldError[] = [];
+  for (const field of communityChannelFields) {
+    const choice = choices[field];
+    const isMissing = input[field] === null || (input[field] === undefined && !current.community);
+    const isChecked = choice !== null && choice !== 'new' && choice !== current[field];
+    const missing = current.community ? 'A Community server needs this channel.' : 'Choose a channel to turn Community on.';
+    if (isMissing) errors.push({ path: `/${field}`, message: missing });
+    else if (isChecked && !(await isTextChannel(access, actor, choice)))
+      errors.push({ path: `/${field}`, message: 'Choose a text channel of this server that you can view.' });
+  }
+  return errors;
 }
 
 /** The new settings, and the channels that were created for them and are still hidden (`heldAt`). */
@@ -178,10 +198,7 @@ async function enableCommunity(platform: EnqueuePlatform, actor: Actor, access: 
     const current = toSettings(server);
     const [rulesChannelId, updatesChannelId] = communityChannelFields.map((field) => resolveChoice(current, input, field));
     const choices = { community: true, rulesChannelId: rulesChannelId ?? null, updatesChannelId: updatesChannelId ?? null };
-    for (const field of communityChannelFields) {
-      const choice = choices[field];
-      if (choice !== null && choice !== 'new' && choice !== current[field]) await requireTextChannel(access, actor, field, choice);
-    }
+    requireNoErrors(await findChoiceErrors(access, actor, current, input, choices));
     if (Object.keys(diffFields<Settings>(current, choices)).length === 0) return;
     const startedAt = performance.now();
     const plan = await createPlan(platform, actor, server, choices);

@@ -1,4 +1,4 @@
-import { Refusal, refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, Refusal, refuse, requireNoErrors } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { countCodePoints, foldCase, isBlank, toWellFormed } from '../../base/text.ts';
@@ -20,13 +20,15 @@ import { textFilter, toPage, toPageRange } from './directory-pages.ts';
  */
 function normalizeTags(given: readonly string[]): string[] {
   const tags = new Map<string, string>();
+  const errors: FieldError[] = [];
   for (const [at, raw] of given.entries()) {
     const tag = toWellFormed(raw.trim());
     const maxChars = limits.discoveryTagChars;
-    if (isBlank(tag) || countCodePoints(tag) > maxChars) refuseField(`/tags/${at}`, `Use 1 to ${maxChars} characters.`);
+    if (isBlank(tag) || countCodePoints(tag) > maxChars) errors.push({ path: `/tags/${at}`, message: `Use 1 to ${maxChars} characters.` });
     if (!tags.has(foldCase(tag))) tags.set(foldCase(tag), tag);
   }
-  if (tags.size > limits.discoveryTags) refuseField('/tags', `Use at most ${limits.discoveryTags} tags.`);
+  if (tags.size > limits.discoveryTags) errors.push({ path: '/tags', message: `Use at most ${limits.discoveryTags} tags.` });
+  requireNoErrors(errors);
   return [...tags.values()];
 }
 
@@ -41,8 +43,11 @@ const toSettingsChange = ({ listed, category, description, tags }: DiscoveryInpu
 /** Refuses settings that this server may not have, in the order of docs/behavior/community.md#listing. */
 function requireListable({ types }: ServerDoc, change: Partial<Settings>, after: Settings): void {
   if (change.listed && isTeamServer(types)) refuse('team_server');
-  if (change.listed && !after.community) refuseField('/listed', 'Only a Community server can be listed. Turn Community on first.');
-  if (after.listed && isBlank(after.description)) refuseField('/description', 'A listed server needs a description.');
+  const errors: FieldError[] = [];
+  if (change.listed && !after.community)
+    errors.push({ path: '/listed', message: 'Only a Community server can be listed. Turn Community on first.' });
+  if (after.listed && isBlank(after.description)) errors.push({ path: '/description', message: 'A listed server needs a description.' });
+  requireNoErrors(errors);
 }
 
 /** The fields of the server's document for these settings, including the search fields. */

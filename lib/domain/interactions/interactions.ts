@@ -43,7 +43,7 @@ async function requireOptions(
   options: readonly CommandOption[],
   input: InvokeInput,
 ): Promise<OptionValue[]> {
-  if (input.text !== undefined && input.options !== undefined) refuseField('/options', 'cannot be sent together with text');
+  if (input.text !== undefined && input.options !== undefined) refuseField('/options', 'Send either text or options, not both.');
   const { values, errors } = parseOptions(options, input);
   const references = await Promise.all(
     values.map(async (one): Promise<FieldError[]> => {

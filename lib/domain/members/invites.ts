@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Refusal, refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, Refusal, refuse, requireNoErrors } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import type { Invite, InviteInput, InvitePreview, Server } from '../../contract/server.ts';
@@ -72,15 +72,16 @@ function resolveInviteLimits({ server, permissions }: ServerContext, input: Invi
     const maxAge = limits.developerInviteMaxAgeSecs;
     return { maxAgeSecs: maxAgeSecs <= 0 ? maxAge : Math.min(maxAgeSecs, maxAge), maxUses: 1 };
   }
-  requireInRange('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs);
-  requireInRange('/maxUses', maxUses, limits.inviteMaxUses);
+  requireNoErrors([
+    ...findRangeError('/maxAgeSecs', maxAgeSecs, limits.inviteMaxAgeSecs),
+    ...findRangeError('/maxUses', maxUses, limits.inviteMaxUses),
+  ]);
   return { maxAgeSecs, maxUses };
 }
 
-/** Refuses a number that is not from 0 to `max` (400). */
-function requireInRange(path: string, value: number, max: number): void {
-  if (value < 0 || value > max) refuseField(path, `Use a number from 0 to ${max}.`);
-}
+/** An error if `value` is not from 0 to `max`. */
+const findRangeError = (path: string, value: number, max: number): FieldError[] =>
+  value < 0 || value > max ? [{ path, message: `Use a number from 0 to ${max}.` }] : [];
 
 /**
  * Creates an invite. Any member may, except in staff and developer servers. Refuses a value out of range with 400, but a developer server adjusts it instead.

@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { refuse, refuseField, requireNoErrors } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, computeRank } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
@@ -191,8 +191,8 @@ export async function updateRole(
 
 /** Refuses changes of `@everyone` other than to its permissions. */
 function requireEveryoneChange(patch: RolePatch, changes: Changes): void {
-  const field = Object.keys(changes).find((name) => name !== 'permissions') ?? (patch.position === undefined ? undefined : 'position');
-  if (field !== undefined) refuseField(`/${field}`, 'This cannot be changed for @everyone.');
+  const fields = [...Object.keys(changes).filter((name) => name !== 'permissions'), ...(patch.position === undefined ? [] : ['position'])];
+  requireNoErrors(fields.map((field) => ({ path: `/${field}`, message: 'This cannot be changed for @everyone.' })));
 }
 
 /**

@@ -32,9 +32,9 @@ async function requireSource(platform: Platform, actor: Actor, channelId: string
 async function requireTarget(platform: Platform, actor: Actor, channelId: string): Promise<ServerChannelContext> {
   const context = await requireServerChannel(platform, actor, channelId).catch((error: unknown) => {
     if (!(error instanceof Refusal)) throw error;
-    return refuseField('/channelId', 'is not a channel that you can view');
+    return refuseField('/channelId', 'Choose a channel that you can view.');
   });
-  if (!channelKinds[context.channel.kind].canFollow) refuseField('/channelId', 'is not a text channel');
+  if (!channelKinds[context.channel.kind].canFollow) refuseField('/channelId', 'Choose a text channel.');
   requirePermissions(context.permissions, 'Manage Webhooks');
   return context;
 }
@@ -84,7 +84,7 @@ async function requireBothChannels(platform: Platform, { _id, sourceId, targetId
   if (existing.length === 2) return;
   await platform.db.follows.deleteOne({ _id });
   if (!existing.some((one) => one._id === sourceId)) refuse('not_found', { what: 'channel' });
-  refuseField('/channelId', 'is not a channel that you can view');
+  refuseField('/channelId', 'Choose a channel that you can view.');
 }
 
 /** The follows whose targets the caller may know of: those in which the caller has Manage Webhooks. Makes three queries for any number of follows. */

@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, requireNoErrors } from '../../base/errors.ts';
 import { idTimeMs, isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { findMentions } from '../../base/markup.ts';
@@ -55,30 +55,39 @@ function toStoredEmbed(embed: Embed): Embed {
   return Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined)) as Embed;
 }
 
-/** A timestamp as it is stored: in UTC with milliseconds. */
-function toStoredTimestamp(path: string, timestamp: string): string {
-  const date = new Date(timestamp);
-  return Number.isNaN(date.getTime()) ? refuseField(path, 'is not a valid date and time') : date.toISOString();
+/** The errors in an embed that the schema does not find. */
+function findEmbedErrors(embed: Embed, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (isEmptyEmbed(embed)) errors.push({ path, message: 'This embed shows nothing. Add a text, an image or a timestamp.' });
+  if (countEmbedChars(embed) > limits.embedTotalChars)
+    errors.push({ path, message: `Use at most ${limits.embedTotalChars} characters in an embed.` });
+  if (embed.timestamp && Number.isNaN(Date.parse(embed.timestamp)))
+    errors.push({ path: `${path}/timestamp`, message: 'Use a date and time such as 2026-01-31T12:00:00.000Z.' });
+  return errors;
 }
 
-/** Refuses embeds that show nothing or exceed 6,000 characters. Returns them with known fields only (docs/behavior/messages.md#embeds). */
-export function checkEmbeds(embeds: readonly Embed[]): Embed[] {
-  return embeds.map((given, at) => {
-    const embed = toStoredEmbed(given);
-    if (isEmptyEmbed(embed)) refuseField(`/embeds/${at}`, 'is empty');
-    if (countEmbedChars(embed) > limits.embedTotalChars)
-      refuseField(`/embeds/${at}`, `is longer than ${limits.embedTotalChars} characters in total`);
-    return embed.timestamp ? { ...embed, timestamp: toStoredTimestamp(`/embeds/${at}/timestamp`, embed.timestamp) } : embed;
-  });
+/**
+ * Refuses embeds that show nothing or exceed 6,000 characters, together with `otherErrors`. Returns them with known fields only
+ * (docs/behavior/messages.md#embeds).
+ */
+export function checkEmbeds(given: readonly Embed[], otherErrors: readonly FieldError[] = []): Embed[] {
+  const embeds = given.map(toStoredEmbed);
+  requireNoErrors([...embeds.flatMap((embed, at) => findEmbedErrors(embed, `/embeds/${at}`)), ...otherErrors]);
+  return embeds.map((embed) => (embed.timestamp ? { ...embed, timestamp: new Date(embed.timestamp).toISOString() } : embed));
 }
 
-/** Refuses a message with no visible content, no embed and no file (docs/behavior/messages.md#content). The caller has checked the schema. */
-export function checkDraft(input: { content?: string; embeds?: Embed[]; files?: number }): { content: string; embeds: Embed[] } {
-  const embeds = checkEmbeds(input.embeds ?? []);
+/**
+ * Refuses a message with no visible content, no embed and no file (docs/behavior/messages.md#content). The caller has checked the schema. `otherErrors` are
+ * reported together with those of the embeds.
+ */
+export function checkDraft(
+  input: { content?: string; embeds?: Embed[]; files?: number },
+  otherErrors: readonly FieldError[] = [],
+): { content: string; embeds: Embed[] } {
   const content = toWellFormed(input.content ?? '');
-  if (isBlank(content) && embeds.length === 0 && !input.files)
-    refuse('invalid_request', { reason: 'a message needs content, embeds or files' });
-  return { content, embeds };
+  const isEmpty = isBlank(content) && !input.embeds?.length && !input.files;
+  const empty = { path: '/content', message: 'A message needs content, embeds or files.' };
+  return { content, embeds: checkEmbeds(input.embeds ?? [], [...(isEmpty ? [empty] : []), ...otherErrors]) };
 }
 
 /** The mentions in the content of a message, as stored (docs/behavior/messages.md#mentions). */

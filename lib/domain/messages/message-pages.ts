@@ -1,4 +1,4 @@
-import { refuse } from '../../base/errors.ts';
+import { refuseFields } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Message } from '../../contract/message.ts';
@@ -98,7 +98,7 @@ export async function listMessages(
 ): Promise<Message[]> {
   await requireMessageChannel(platform, actor, channelId);
   if (page.before !== undefined && page.after !== undefined)
-    refuse('invalid_request', { reason: 'before and after cannot be used together' });
+    refuseFields([{ path: '/after', message: 'Use either before or after, not both.' }], 'query');
   const found = await (prefetched?.messages ?? readPage(platform, channelId, page, horizon));
   return toMessages(platform, page.after === undefined ? found.reverse() : found, actor.account, versions);
 }

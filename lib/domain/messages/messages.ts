@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { type FieldError, refuse, refuseField, requireNoErrors } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
@@ -46,10 +46,9 @@ export async function getMessage(platform: ApiPlatform, actor: Actor, channelId:
   return toMessage(platform, await requireMessage(platform, channelId, messageId), actor.account);
 }
 
-/** Refuses embeds from people instead of dropping them, because only bots may send them (docs/behavior/messages.md#posting). */
-function requireBotForEmbeds(actor: Actor, embeds: readonly unknown[] | undefined): void {
-  if (!actor.isBot && embeds?.length) refuseField('/embeds', 'can be sent by bots only');
-}
+/** An error for embeds from people. They are not dropped, because only bots may send them (docs/behavior/messages.md#posting). */
+const findAuthorErrors = (actor: Actor, embeds: readonly unknown[] | undefined): FieldError[] =>
+  !actor.isBot && embeds?.length ? [{ path: '/embeds', message: 'Only bots can send embeds.' }] : [];
 
 /**
  * Posts a message (docs/behavior/messages.md#posting). Needs View Channel and Send Messages, and Attach Files for `files`. One write stores the message and its
@@ -71,9 +70,11 @@ export async function postMessage(
     'Send Messages',
     ...(files.length ? (['Attach Files'] as const) : []),
   );
-  requireBotForEmbeds(actor, input.embeds);
-  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length });
-  const replyTo = input.replyTo ? await requireOriginal(platform, channelId, input.replyTo) : null;
+  const replyTo = input.replyTo ? await findOriginal(platform, channelId, input.replyTo) : null;
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length }, [
+    ...findAuthorErrors(actor, input.embeds),
+    ...(input.replyTo && !replyTo ? [{ path: '/replyTo', message: 'This message is not in this channel.' }] : []),
+  ]);
   await startCooldown(platform, context, actor.id, create.id);
   const owner = { messageId: create.id, channelId, accountId: actor.id, serverId: context.serverId };
   const stored = await postWithFiles(platform, owner, files, async (attachments, prepare) => {
@@ -93,11 +94,9 @@ export async function postMessage(
   return input.nonce === undefined ? view : { ...view, nonce: input.nonce };
 }
 
-/** The message that a post replies to; 400 if it is not in this channel (docs/behavior/messages.md#replies). */
-async function requireOriginal(platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc> {
-  const found = await platform.db.messages.findOne({ _id: replyTo, channelId, ...notDeleted });
-  return found ?? refuseField('/replyTo', 'is not a message of this channel');
-}
+/** The message that a post replies to; null if it is not in this channel (docs/behavior/messages.md#replies). */
+const findOriginal = (platform: Platform, channelId: string, replyTo: string): Promise<MessageDoc | null> =>
+  platform.db.messages.findOne({ _id: replyTo, channelId, ...notDeleted });
 
 /**
  * Edits the caller's own message (docs/behavior/messages.md#editing). Missing fields stay as they are; `embeds` replace the rich embeds. Mentions follow the
@@ -113,7 +112,7 @@ export async function editMessage(
   const context = await requireMessageChannel(platform, actor, channelId);
   const message = await requireMessage(platform, channelId, messageId);
   if (message.authorId !== actor.id) refuse('not_author');
-  requireBotForEmbeds(actor, edit.embeds);
+  requireNoErrors(findAuthorErrors(actor, edit.embeds));
   const edited = await applyEdit(platform, context, message, edit);
   return toMessage(platform, edited, actor.account);
 }
@@ -130,7 +129,7 @@ export async function applyEdit(
   const embeds = newEmbeds && checkEmbeds(newEmbeds);
   if (content === undefined && embeds === undefined) return message;
   const isLeftEmpty = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
-  if (isLeftEmpty) refuse('invalid_request', { reason: 'the message would be empty' });
+  if (isLeftEmpty) refuseField('/content', 'The message would be empty. Keep content, embeds or files.');
   requireOutboxRoom(message.outbox);
   const now = new Date(platform.now());
   const mentions = content === undefined ? null : await resolveMentions(platform, content, context, message.replyPing);

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { routes } from '../../../apps/api/routes/index.ts';
 import { Refusal } from '../../../lib/base/errors.ts';
 import { requireValid } from '../../../lib/contract/check.ts';
-import { Choice, Name, Nullable } from '../../../lib/contract/shared.ts';
+import { Choice, Id, Name, Nullable } from '../../../lib/contract/shared.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makePerson } from '../../harness/factories.ts';
 import { refused } from '../../harness/requests.ts';
@@ -46,11 +46,20 @@ describe('errors of invalid bodies and queries', () => {
     return [];
   };
   const choice = Choice(['one', 'two']);
+  const optionValue = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+  const idOrNew = Nullable(Type.Union([Id, Type.Literal('new')]));
   const cases: [what: string, schema: Parameters<typeof Type.Object>[0][string], value: unknown, message: string][] = [
     ['a missing field', Type.String(), undefined, 'This field is required.'],
     ['a number instead of text', Type.String(), 5, 'This must be text.'],
     ['null instead of a list', Type.Array(Type.String()), null, 'This must be a list.'],
-    ['a number instead of text or null', Nullable(Name(10)), 5, 'This must be text.'],
+    ['a number instead of text or null', Nullable(Name(10)), 5, 'Use text or null.'],
+    ['an object instead of several types', optionValue, {}, 'Use text, a number, or true or false.'],
+    ['a number instead of a choice or null', Nullable(choice), 5, 'Use one, two, or null.'],
+    ['text that is no id and not the other value', idOrNew, 'abc', 'Use an id of 19 digits, or new.'],
+    ['a number instead of an id or another value', idOrNew, 5, 'Use new, text, or null.'],
+    ['another value than two of different types', Type.Union([Type.Literal('all'), Type.Literal(5)]), 6, 'Use one of: all, 5.'],
+    ['another value than the only one', Type.Literal('ping'), 'pong', 'This must be ping.'],
+    ['a value of none of the types of one schema', Type.Unsafe({ type: ['integer', 'null'] }), 'x', 'This must be a whole number or null.'],
     ['long text where null is allowed', Nullable(Name(10)), 'x'.repeat(11), 'Use 1 to 10 characters.'],
     ['another value of a choice', choice, 'three', 'Use one of: one, two.'],
     ['another value of a choice or null', Nullable(choice), 'three', 'Use one of: one, two.'],
@@ -62,6 +71,18 @@ describe('errors of invalid bodies and queries', () => {
     it(`${what}: ${message}`, () => {
       expect(errorsOf(Type.Object({ field: schema }), { field: value })).to.deep.equal([{ path: '/field', message }]);
     });
+
+  it('errors has only those of the alternative that a value is meant to be, or of all alternatives', () => {
+    const cat = Type.Object({ kind: Type.Literal('cat'), lives: Type.Integer() });
+    const dog = Type.Object({ kind: Type.Literal('dog'), name: Type.String() });
+    const schema = Type.Object({ pets: Type.Array(Type.Union([cat, dog, Type.Null()])) });
+    expect(errorsOf(schema, { pets: [{ kind: 'cat' }, { kind: 'dog', name: 5 }, 7, { kind: 'cow', lives: 1, name: 'x' }] })).to.deep.equal([
+      { path: '/pets/0/lives', message: 'This field is required.' },
+      { path: '/pets/1/name', message: 'This must be text.' },
+      { path: '/pets/2', message: 'Use an object or null.' },
+      { path: '/pets/3/kind', message: 'Use one of: cat, dog.' },
+    ]);
+  });
 
   it('errors has at most 20 fields, and only the first one of a large value', () => {
     const schema = Type.Object({ list: Type.Array(Type.Integer()) });
