@@ -141,6 +141,15 @@ const securitySchemes: Json = {
   },
 };
 
+/** The named schemas. In AsyncAPI a discriminator is the name of its property. */
+const listSchemas = (schemas: SchemaWriter): Json =>
+  Object.fromEntries(
+    Object.entries(schemas.listNamed()).map(([name, value]) => {
+      const { discriminator, ...schema } = value as { discriminator?: { propertyName: string } };
+      return [name, discriminator ? { ...schema, discriminator: discriminator.propertyName } : schema];
+    }),
+  );
+
 /** Renders the AsyncAPI 3 document of the gateway at `gatewayUrl`. It is never committed. */
 export function renderAsyncApi(gatewayUrl: string): { asyncapi: string } & Json {
   const schemas = createSchemaWriter();
@@ -180,7 +189,7 @@ export function renderAsyncApi(gatewayUrl: string): { asyncapi: string } & Json 
     operations: Object.fromEntries(entries.map((entry) => [toOperationName(entry), toOperation(entry)])),
     components: {
       messages: Object.fromEntries(entries.map(({ key, message }) => [key, message])),
-      schemas: schemas.listNamed(),
+      schemas: listSchemas(schemas),
       securitySchemes,
     },
     'x-close-codes': Object.entries(closeCodes).map(([name, closeCode]) => ({ name, ...closeCode })),

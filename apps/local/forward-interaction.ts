@@ -3,6 +3,7 @@ import { limits } from '../../lib/base/limits.ts';
 import { requireValid } from '../../lib/contract/check.ts';
 import type { EndpointDeliveryOutcome } from '../../lib/contract/endpoint.ts';
 import type { Interaction } from '../../lib/contract/interaction.ts';
+import type { InteractionRequest } from '../../lib/contract/interactions-endpoint.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
 import { type EndpointReply, postToEndpoint, toEndpointTest } from '../../lib/domain/interactions/endpoint-requests.ts';
 import { createOutbound } from '../../lib/outbound/request.ts';
@@ -52,7 +53,7 @@ export function localEndpoint(url: string, secret: string, call: Call): LocalEnd
     now: () => Date.now(),
     outbound: createOutbound({ allow: [`${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`] }),
   };
-  const post = (payload: object): Promise<EndpointReply> =>
+  const post = (payload: InteractionRequest): Promise<EndpointReply> =>
     postToEndpoint(platform, { url, secret, payload, timeoutMs: limits.answerWindowMs });
   return {
     async ping() {

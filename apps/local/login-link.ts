@@ -1,4 +1,4 @@
-import type { LoginCode } from '../../lib/contract/user.ts';
+import type { LoginCode } from '../../lib/contract/auth.ts';
 import type { Call } from './api-client.ts';
 import type { Demo } from './demo-notes.ts';
 

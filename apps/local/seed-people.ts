@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Session } from '../../lib/contract/user.ts';
+import type { Session } from '../../lib/contract/auth.ts';
 import { ApiError, apiClient, type Call, withRetries } from './api-client.ts';
 import type { DemoPerson, Login, Notes } from './demo-notes.ts';
 

@@ -1,65 +1,76 @@
 // The payloads of gateway events that no route returns. Those of other events are in the files of their resources.
 import { Type } from 'typebox';
-import { Member, Role } from './server.ts';
-import { Id, Nullable, Timestamp } from './shared.ts';
-import { VisibleStatus } from './user.ts';
+import { Member } from './member.ts';
+import { Described, ObjectOf } from './schemas.ts';
+import { Role } from './server.ts';
+import { IdOf, Nullable, Timestamp } from './shared.ts';
+import { customStatusProperty, VisibleStatus } from './user.ts';
 
-/** The server of an event in a channel; null in a DM. */
-const channelServerId = Nullable(Id);
+/** The channel of an event and its server. */
+const channelProperties = {
+  channelId: IdOf('channel', 'The channel.'),
+  serverId: Nullable(IdOf('server', 'The server.'), 'The server of the channel; null in a direct message.'),
+};
 
 /** The payload of `MESSAGE_DELETE`. */
-export const MessageDeleted = Type.Object(
-  { id: Id, channelId: Id, serverId: channelServerId },
-  { description: 'A message that was deleted. Its content is gone; its id says which message to remove.' },
+export const MessageDeleted = ObjectOf(
+  { id: IdOf('message', 'The message that was deleted.'), ...channelProperties },
+  'A message that was deleted. Its content is gone; its id says which message to remove.',
 );
 
 /** The payload of `REACTION_ADD` and `REACTION_REMOVE`. */
-export const ReactionChange = Type.Object(
-  { channelId: Id, messageId: Id, serverId: channelServerId, userId: Id, emoji: Type.String() },
-  { description: 'One reaction of one account to one message.' },
+export const ReactionChange = ObjectOf(
+  {
+    channelId: channelProperties.channelId,
+    messageId: IdOf('message', 'The message.'),
+    serverId: channelProperties.serverId,
+    userId: IdOf('user', 'Who reacted.'),
+    emoji: Type.String({ description: 'A Unicode emoji, or a custom emoji as `name:id`.', examples: ['👍'] }),
+  },
+  'One reaction of one account to one message.',
 );
 
 /** The payload of `PINS_UPDATE`. */
-export const PinsChange = Type.Object(
-  { channelId: Id, serverId: channelServerId },
-  { description: 'A channel whose pinned messages changed. Load them again if you show them.' },
-);
+export const PinsChange = ObjectOf(channelProperties, 'A channel whose pinned messages changed. Load them again if you show them.');
 
 /** The payload of `TYPING_START`. */
-export const TypingStarted = Type.Object(
-  { userId: Id, at: Timestamp, channelId: Id, serverId: channelServerId },
-  { description: 'An account that types a message in a channel.' },
+export const TypingStarted = ObjectOf(
+  { userId: IdOf('user', 'Who types.'), at: Described(Timestamp, 'When the account typed.'), ...channelProperties },
+  'An account that types a message in a channel.',
 );
 
 /** The payload of `CHANNEL_DELETE`. */
-export const ChannelDeleted = Type.Object(
-  { id: Id, serverId: Id },
-  { description: 'A channel that was deleted, or that the account can no longer view.' },
+export const ChannelDeleted = ObjectOf(
+  { id: IdOf('channel', 'The channel that is gone.'), serverId: IdOf('server', 'The server of the channel.') },
+  'A channel that was deleted, or that the account can no longer view.',
 );
 
 /** The payload of `MEMBER_ADD` and `MEMBER_UPDATE`. */
-export const MemberChange = Type.Object({ serverId: Id, member: Member }, { description: 'A member of a server, as it is now.' });
+export const MemberChange = ObjectOf({ serverId: IdOf('server', 'The server.'), member: Member }, 'A member of a server, as it is now.');
 
 /** The payload of `MEMBER_REMOVE`. */
-export const MemberRemoved = Type.Object(
-  { serverId: Id, userId: Id },
-  { description: 'An account that is no longer a member of a server: it left, or it was kicked or banned.' },
+export const MemberRemoved = ObjectOf(
+  { serverId: IdOf('server', 'The server.'), userId: IdOf('user', 'Who is no longer a member.') },
+  'An account that is no longer a member of a server: it left, or it was kicked or banned.',
 );
 
 /** The payload of `ROLE_CREATE` and `ROLE_UPDATE`. */
-export const RoleChange = Type.Object({ serverId: Id, role: Role }, { description: 'A role of a server, as it is now.' });
+export const RoleChange = ObjectOf({ serverId: IdOf('server', 'The server.'), role: Role }, 'A role of a server, as it is now.');
 
 /** The payload of `ROLE_DELETE`. */
-export const RoleDeleted = Type.Object({ serverId: Id, roleId: Id }, { description: 'A role that was deleted. Its members have lost it.' });
+export const RoleDeleted = ObjectOf(
+  { serverId: IdOf('server', 'The server.'), roleId: IdOf('role', 'The role that was deleted.') },
+  'A role that was deleted. Its members have lost it.',
+);
 
 /** The payload of `SERVER_DELETE`. */
-export const ServerDeleted = Type.Object(
-  { id: Id },
-  { description: 'A server that the account is no longer in: it left or was removed, or the server was deleted.' },
+export const ServerDeleted = ObjectOf(
+  { id: IdOf('server', 'The server.') },
+  'A server that the account is no longer in: it left or was removed, or the server was deleted.',
 );
 
 /** The payload of `PRESENCE_UPDATE`. */
-export const PresenceChange = Type.Object(
-  { userId: Id, status: VisibleStatus, customStatus: Nullable(Type.String()) },
-  { description: 'The status of an account, as others see it now.' },
+export const PresenceChange = ObjectOf(
+  { userId: IdOf('user', 'The account.'), status: VisibleStatus, ...customStatusProperty },
+  'The status of an account, as others see it now.',
 );

@@ -1,7 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { botEvents, events, optInEvents } from './events.ts';
-import { Id } from './shared.ts';
+import { ObjectOf } from './schemas.ts';
+import { Id, IdOf } from './shared.ts';
 import { PublicUser } from './user.ts';
 
 /** A position in the events of a session, opaque to clients (docs/delivery.md#connecting). */
@@ -24,7 +25,7 @@ export const Heartbeat = Type.Union([Position, Type.Null()], {
 });
 
 /** `d` of an identify. */
-export const Identify = Type.Object(
+export const Identify = ObjectOf(
   {
     token: Type.Optional(Token),
     events: Type.Optional(
@@ -34,40 +35,34 @@ export const Identify = Type.Object(
       }),
     ),
   },
-  {
-    description:
-      'Begins a session. A web page leaves `token` out: the gateway then takes the session cookie, if the `Origin` is Parlance’s own.',
-  },
+  'Begins a session. A web page leaves `token` out: the gateway then takes the session cookie, if the `Origin` is Parlance’s own.',
 );
 
 /** `d` of a resume. */
-export const Resume = Type.Object(
+export const Resume = ObjectOf(
   { token: Type.Optional(Token), sessionId: SessionId, seq: Position },
-  { description: 'Continues a session after `seq`, the last `s` that the client received.' },
+  'Continues a session after `seq`, the last `s` that the client received.',
 );
 
 /** `d` of a watch frame of a client. */
-export const Watch = Type.Object(
+export const Watch = ObjectOf(
   {
     watch: Type.Array(Id, {
       maxItems: limits.accountsWatched,
       description: `The ids of at most ${limits.accountsWatched} accounts. The list replaces the one before.`,
     }),
   },
-  { description: 'The accounts whose presence the session receives. The list ends with the socket.' },
+  'The accounts whose presence the session receives. The list ends with the socket.',
 );
 
 /** `d` of a watch frame of the gateway. */
-export const WatchAnswer = Type.Object(
+export const WatchAnswer = ObjectOf(
   { offline: Type.Array(Id, { description: 'The ids of the newly watched accounts that are offline.' }) },
-  {
-    description:
-      'The answer to a watch frame, after a PRESENCE_UPDATE for each newly watched account that is not offline. Accounts that the session may not see are left out.',
-  },
+  'The answer to a watch frame, after a PRESENCE_UPDATE for each newly watched account that is not offline. Accounts that the session may not see are left out.',
 );
 
 /** `d` of a reconnect frame. */
-export const Reconnect = Type.Object(
+export const Reconnect = ObjectOf(
   {
     retryAfterMs: Type.Integer({
       minimum: 0,
@@ -75,20 +70,20 @@ export const Reconnect = Type.Object(
       examples: [166],
     }),
   },
-  { description: 'The gateway node stops. It then closes the socket with 1012.' },
+  'The gateway node stops. It then closes the socket with 1012.',
 );
 
 /** `d` of an invalid session. */
-export const InvalidSession = Type.Object(
+export const InvalidSession = ObjectOf(
   {
-    resumable: Type.Literal(false),
+    resumable: Type.Literal(false, { description: 'Always false: the session cannot be resumed.' }),
     reason: Type.String({ description: 'Why, for people. May change.', examples: ['The session does not exist.'] }),
   },
-  { description: 'The session is over. Discard its id and position, identify, and load the state again.' },
+  'The session is over. Discard its id and position, identify, and load the state again.',
 );
 
 /** `d` of the first frame of each socket. */
-export const Hello = Type.Object(
+export const Hello = ObjectOf(
   {
     heartbeatIntervalMs: Type.Integer({
       minimum: 1,
@@ -96,33 +91,33 @@ export const Hello = Type.Object(
       examples: [30_000],
     }),
   },
-  { description: 'The first frame on every socket.' },
+  'The first frame on every socket.',
 );
 
 /** `d` of the answer to a heartbeat. */
 export const HeartbeatAck = Type.Null({ description: 'Has no data.' });
 
 /** The payload of READY. */
-export const Ready = Type.Object(
+export const Ready = ObjectOf(
   {
-    v: Type.Literal(1),
+    v: Type.Literal(1, { description: 'The version of the protocol.' }),
     user: PublicUser,
     sessionId: SessionId,
     resumeUrl: Type.String({ description: 'The address to connect to for a resume.', examples: ['wss://chat.example.org/gateway'] }),
-    applicationId: Type.Optional(Id),
+    applicationId: Type.Optional(IdOf('application', 'The application of the bot; absent for people.')),
     servers: Type.Array(Id, { description: 'The ids of the account’s servers.' }),
     events: Type.Array(Type.Enum(Object.keys(events)), {
       description: 'The names of the events that the session receives, sorted.',
       examples: [['INTERACTION_CREATE', 'MESSAGE_CREATE', 'MESSAGE_DELETE', 'MESSAGE_UPDATE']],
     }),
   },
-  { description: 'A new session has begun.' },
+  'A new session has begun.',
 );
 
 /** The payload of RESUMED. */
-export const Resumed = Type.Object(
+export const Resumed = ObjectOf(
   { replayed: Type.Integer({ minimum: 0, description: 'The number of missed events that were sent before this frame.', examples: [14] }) },
-  { description: 'The session continues. New events follow.' },
+  'The session continues. New events follow.',
 );
 
 /** The schemas of the dispatches about a client's own session, which are not events (docs/delivery.md#connecting). */

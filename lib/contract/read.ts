@@ -1,22 +1,36 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, Nullable } from './shared.ts';
+import { ObjectOf } from './schemas.ts';
+import { IdOf, Nullable } from './shared.ts';
 
 /** `PUT /api/channels/{id}/read`: the newest message that was read. */
-export const ReadInput = Type.Object({ messageId: Id });
+export const ReadInput = ObjectOf(
+  { messageId: IdOf('message', 'The newest message that was read. An id more than 60 seconds in the future is refused.') },
+  'Marks a channel as read. The mark never moves back.',
+);
 export type ReadInput = Static<typeof ReadInput>;
 
 /** How far a person has read in a channel (docs/behavior/messages.md#read-marks). */
-export const ReadState = Type.Object({
-  channelId: Id,
-  /** null if the person has never marked the channel as read. */
-  readMessageId: Nullable(Id),
-  /** The newest message of the channel; null if there is none. */
-  lastMessageId: Nullable(Id),
-  /** The number of unread messages of others that mention the person, a role of the person, or everyone. */
-  mentions: Type.Integer({ minimum: 0, maximum: limits.mentionCountMax }),
-});
+export const ReadState = ObjectOf(
+  {
+    channelId: IdOf('channel', 'The channel, thread or direct message channel.'),
+    readMessageId: Nullable(
+      IdOf('message', 'The newest message that was read.'),
+      'The newest message that was read; null if the person has never marked the channel as read.',
+    ),
+    lastMessageId: Nullable(IdOf('message', 'The newest message.'), 'The newest message of the channel; null if there is none.'),
+    mentions: Type.Integer({
+      minimum: 0,
+      maximum: limits.mentionCountMax,
+      description: `The number of unread messages of others that mention the person, a role of the person, or everyone. At most ${limits.mentionCountMax} are counted.`,
+    }),
+  },
+  'How far a person has read in a channel.',
+);
 export type ReadState = Static<typeof ReadState>;
 
 /** The payload of `READ_UPDATE`: a person's read mark in a channel has moved to this message. */
-export const ReadUpdate = Type.Object({ channelId: Id, messageId: Id });
+export const ReadUpdate = ObjectOf(
+  { channelId: IdOf('channel', 'The channel that was read.'), messageId: IdOf('message', 'The newest message that was read.') },
+  'The read mark of a person in a channel has moved to this message.',
+);

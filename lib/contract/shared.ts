@@ -1,54 +1,44 @@
-import { type Static, type TEnum, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
+import { Described, ObjectOf } from './schemas.ts';
 
 /** An id: 19 digits. */
 export const Id = Type.String({
   pattern: '^[0-9]{19}$',
   patternText: 'Use an id of 19 digits.',
-  description: 'A Snowflake id of 19 digits. Sorts by time as a string.',
+  description: 'A Snowflake id of 19 digits. Ids sort by time as text.',
+  examples: ['1431655765432109876'],
 });
 
-/** A copy of `schema` with a hidden property, which validation and serialization do not see. Type.Optional keeps it. */
-function copyWithHidden<S extends TSchema>(schema: S, name: '~kind' | '~base' | '~documented', value: unknown): S {
-  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as S;
-  return Object.defineProperty(copy, name, { value, configurable: true, enumerable: false });
-}
+/** Realistic ids for examples. */
+const exampleIds = {
+  user: '1431655765432100101',
+  bot: '1431655765432100202',
+  application: '1431655765432100202',
+  server: '1431655765432100303',
+  channel: '1431655765432100404',
+  category: '1431655765432100405',
+  message: '1431655765432100506',
+  role: '1431655765432100607',
+  command: '1431655765432100708',
+  interaction: '1431655765432100809',
+  webhook: '1431655765432100910',
+  other: '1431655765432101011',
+} as const;
 
-/**
- * `schema` with a description of its own for one place, such as a property. The hidden `~base` is the original schema: if that is a component of a document,
- * the documents write `{ allOf: [{ $ref }], description }`, because older tools ignore what is beside a `$ref`. Any other schema is written inline.
- */
-export function Described<S extends TSchema>(schema: S, description: string): S {
-  const base = (schema as { '~base'?: TSchema })['~base'] ?? schema;
-  return Object.assign(copyWithHidden(schema, '~base', base), { description });
-}
-
-/**
- * `schema` for validation, and `documented` for the documents, which is clearer for readers and generators. Each value that `documented` describes is valid.
- * The hidden `~documented` is what the documents write under the name of the schema.
- */
-export const DocumentedAs = <S extends TSchema>(schema: S, documented: TSchema): S => copyWithHidden(schema, '~documented', documented);
-
-/** One of `values`. */
-export const Choice = <V extends (string | number)[]>(values: readonly [...V], options: TSchemaOptions = {}): TEnum<V> =>
-  Type.Enum(values, { type: typeof values[0] === 'number' ? 'integer' : 'string', ...options });
-
-/**
- * One of the named schemas `members`, told apart by the property `discriminator`, which is a constant in each of them. The documents add the `mapping`.
- * Use it in `DocumentedAs` or for responses: the errors of a failed `oneOf` are not clear enough for a body.
- */
-export const OneOf = <M extends readonly TSchema[]>(discriminator: string, members: readonly [...M], options: TSchemaOptions = {}) =>
-  copyWithHidden(
-    Type.Unsafe<Static<M[number]>>({ oneOf: members, discriminator: { propertyName: discriminator }, ...options }),
-    '~kind',
-    'OneOf',
-  );
+/** An id of a `kind` of object, described for one property. */
+export const IdOf = (kind: keyof typeof exampleIds, description: string) => Described(Id, description, exampleIds[kind]);
 
 /** A time in ISO 8601, in UTC, with milliseconds. */
-export const Timestamp = Type.String({ format: 'date-time' });
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'A date and time in ISO 8601, in UTC, with milliseconds.',
+  examples: ['2026-11-25T09:30:00.000Z'],
+});
 
 /** `schema`, or null. */
-export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+export const Nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
 /** A name of up to `max` code points: trimmed, without line breaks, not blank (docs/behavior/requests.md#names). */
 export const Name = (max: number) =>
@@ -57,36 +47,84 @@ export const Name = (max: number) =>
     maxLength: max,
     pattern: '^(?=.*\\S)[^\\r\\n\\u2028\\u2029]*$',
     patternText: 'Use one line that is not blank.',
+    description: `One line of 1 to ${max} characters that is not blank. White space at its ends is removed.`,
   });
 
 /** A set of permission bits as a number (docs/behavior/servers.md#permissions). */
-export const Permissions = Type.Integer({ minimum: 0, maximum: 8191 });
+export const Permissions = Type.Integer({
+  minimum: 0,
+  maximum: 8191,
+  description: 'A set of permissions: the sum of their bits.',
+  examples: [3],
+});
 
 /** An absolute http(s) link. */
 export const Link = Type.String({
   maxLength: 2048,
   pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$',
   patternText: 'Use a link that begins with http:// or https://.',
+  description: 'An absolute link that begins with http:// or https://, up to 2,048 characters.',
+  examples: ['https://example.org/'],
 });
 
+/** The address of a picture, or null. */
+export const PictureUrl = (description: string) =>
+  Described(Nullable(Type.String()), description, 'http://localhost:3000/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp');
+
+/** The number of items of a page. */
+export const PageLimit = (maximum: number, byDefault: number) =>
+  Type.Integer({
+    minimum: 1,
+    maximum,
+    description: `The largest number of items to return. Default: ${byDefault}.`,
+    examples: [byDefault],
+  });
+
+/** Whether a page has a next one. */
+export const HasMore = Type.Boolean({ description: 'Whether there are more items after this page.' });
+
 /** The query of a page of messages (docs/behavior/messages.md#listing). Numbers arrive as text and are checked as whole numbers. */
-export const MessagesQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
-  before: Type.Optional(Id),
-  after: Type.Optional(Id),
-});
+export const MessagesQuery = ObjectOf(
+  {
+    limit: Type.Optional(PageLimit(limits.pageMax, limits.pageDefault)),
+    before: Type.Optional(IdOf('message', 'Only messages older than this message id. Not together with `after`.')),
+    after: Type.Optional(
+      IdOf('message', 'Only messages newer than this message id, the oldest of them first. Not together with `before`.'),
+    ),
+  },
+  'The query of a page of messages. Without `before` and `after`, the page has the newest messages.',
+  { after: undefined },
+);
 export type MessagesQuery = Static<typeof MessagesQuery>;
 
 /** Query of a page whose items are older than `before`. */
-export const BeforeQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.pageMax })),
-  before: Type.Optional(Id),
-});
+export const BeforeQuery = ObjectOf(
+  {
+    limit: Type.Optional(PageLimit(limits.pageMax, limits.pageDefault)),
+    before: Type.Optional(IdOf('other', 'Only items older than the item with this id.')),
+  },
+  'The query of a page of items, newest first.',
+);
 export type BeforeQuery = Static<typeof BeforeQuery>;
 
 /** The URL of a new avatar or icon (docs/behavior/accounts.md#pictures). */
-export const Picture = Type.Object({ url: Type.String() });
+export const Picture = ObjectOf(
+  {
+    url: Type.String({
+      description: 'The address of the stored picture: a square WebP image of 256 pixels a side.',
+      examples: ['http://localhost:3000/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp'],
+    }),
+  },
+  'A new avatar or icon.',
+);
 export type Picture = Static<typeof Picture>;
 
 /** The caller's own password. An account without a password leaves it out (docs/behavior/accounts.md#accounts-without-a-password). */
-export const OwnPassword = Type.Optional(Type.String({ maxLength: 256 }));
+export const OwnPassword = Type.Optional(
+  Type.String({
+    maxLength: 256,
+    description:
+      'The current password of the caller. Omit it for an account without a password, which needs a login of the last 10 minutes.',
+    examples: ['correct horse battery staple'],
+  }),
+);

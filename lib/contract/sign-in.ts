@@ -1,33 +1,59 @@
 import { type Static, Type } from 'typebox';
-import { Name, Nullable, OwnPassword, Timestamp } from './shared.ts';
-import { LoginInput, Username } from './user.ts';
+import { LoginInput, Username } from './auth.ts';
+import { Described, ObjectOf } from './schemas.ts';
+import { Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { DisplayName } from './user.ts';
 
 /** `GET /api/auth/oidc/pending` 200: the sign-in of this browser that belongs to no account yet, with names that the provider suggests. */
-export const PendingSignIn = Type.Object({
-  username: Nullable(Type.String()),
-  displayName: Nullable(Type.String()),
-  expiresAt: Timestamp,
-});
+export const PendingSignIn = ObjectOf(
+  {
+    username: Described(Nullable(Type.String()), 'A username that the provider suggests; null if it suggests none.', 'ada'),
+    displayName: Described(Nullable(Type.String()), 'A display name that the provider suggests; null if it suggests none.', 'Ada Lovelace'),
+    expiresAt: Described(Timestamp, 'Until when the sign-in can be completed.'),
+  },
+  'A sign-in of this browser that belongs to no account yet.',
+);
 export type PendingSignIn = Static<typeof PendingSignIn>;
 
 /** `POST /api/auth/oidc/account`. */
-export const SignInAccountInput = Type.Object({ username: Username, displayName: Type.Optional(Name(32)) });
+export const SignInAccountInput = ObjectOf(
+  { username: Username, displayName: Type.Optional(DisplayName) },
+  'Creates an account without a password for the sign-in of this browser.',
+);
 export type SignInAccountInput = Static<typeof SignInAccountInput>;
 
 /** `POST /api/auth/oidc/link`: the account that the sign-in shall belong to, with its password. */
 export const SignInLinkInput = LoginInput;
 
+/** The account of the provider of OpenID Connect that an account is linked to. */
+export const LinkedSignIn = ObjectOf(
+  {
+    issuer: Type.String({
+      description: 'The address of the provider that the account was linked at.',
+      examples: ['https://id.example.org'],
+    }),
+    linkedAt: Described(Timestamp, 'When it was linked.'),
+  },
+  'The linked account of the provider of OpenID Connect.',
+);
+
 /**
  * `GET /api/users/@me/sign-in`: how the caller logs in. `linked` is the account of the provider; `issuer` is the provider that it was linked at. `isFresh`:
  * the provider opened this session within the last ten minutes, so that an account without a password can be changed.
  */
-export const OwnSignIn = Type.Object({
-  hasPassword: Type.Boolean(),
-  linked: Nullable(Type.Object({ issuer: Type.String(), linkedAt: Timestamp })),
-  isFresh: Type.Boolean(),
-});
+export const OwnSignIn = ObjectOf(
+  {
+    hasPassword: Type.Boolean({ description: 'Whether the caller can log in with a password.', examples: [true] }),
+    linked: Described(Nullable(LinkedSignIn), 'The linked account of the provider; null if there is none.'),
+    isFresh: Type.Boolean({
+      description:
+        'Whether the provider opened this session within the last 10 minutes. Only then an account without a password can be changed.',
+    }),
+  },
+  'How the caller logs in.',
+);
 export type OwnSignIn = Static<typeof OwnSignIn>;
 
 /** `PUT` and `DELETE /api/users/@me/sign-in`. */
-export const SignInPasswordInput = Type.Object({ password: OwnPassword });
+export const SignInPasswordInput = ObjectOf({ password: OwnPassword }, 'Confirms that the sign-in is linked or unlinked.');
 export type SignInPasswordInput = Static<typeof SignInPasswordInput>;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { requireValid } from '../../lib/contract/check.ts';
-import { Embed } from '../../lib/contract/message.ts';
+import { Embed } from '../../lib/contract/embed.ts';
 import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
 import { type Facts, parseDelivery, renderDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { findMentions, parseMarkup } from '../../lib/base/markup.ts';
 import { countCodePoints } from '../../lib/base/text.ts';
-import type { Embed } from '../../lib/contract/message.ts';
+import type { Embed } from '../../lib/contract/embed.ts';
 import { parseDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 import { embedOf } from './golden.ts';
 import { samples } from './samples.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Session } from '../../lib/contract/auth.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Session } from '../../lib/contract/user.ts';
 import { keepAccount, scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/account-deletions.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { decideMessageFiles } from '../../lib/domain/files/files.ts';

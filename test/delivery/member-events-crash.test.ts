@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { limits } from '../../lib/base/limits.ts';
-import type { Member } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { recountMembers } from '../../lib/domain/members/membership.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';

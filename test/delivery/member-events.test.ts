@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import type { Member } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
 import { giveRole, join, makeBot, makeMember, makePerson, makeRole, makeServer, memberCountOf } from '../harness/factories.ts';
 import { type EventRecorder, recordEvents, startParlance } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Member, Role } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
+import type { Role } from '../../lib/contract/server.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { grantServerTypes } from '../../lib/domain/servers/grants.ts';
 import type { Dispatch } from '../harness/bot-client.ts';

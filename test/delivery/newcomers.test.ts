@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import type { Member, Server } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
+import type { Server } from '../../lib/contract/server.ts';
 import { authorize, join, makeChannel } from '../harness/factories.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { startNode, startParlance, useRecorder } from '../harness/parlance.ts';

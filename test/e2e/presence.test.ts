@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { DiscoveryPage } from '../../lib/contract/discovery.ts';
-import type { Member } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makeBot, makeMember, makePerson, makeServer } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';

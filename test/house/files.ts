@@ -18,3 +18,6 @@ export const pages = [
   'apps/local/documentdb/README.md',
   'sdk/javascript/README.md',
 ];
+
+/** The paths of the files of the contract with schemas of requests, responses and events. */
+export const contractFiles = filesIn('lib/contract', /\.ts$/).filter((file) => !/\/(jobs|check)\.ts$/.test(file));

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { Application } from '../../lib/contract/application.ts';
-import type { AuditPage, Member, Server, ServerSummary } from '../../lib/contract/server.ts';
+import type { AuditPage, Member } from '../../lib/contract/member.ts';
+import type { Server, ServerSummary } from '../../lib/contract/server.ts';
 import type { Me } from '../../lib/contract/user.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { fileDocs, getFile } from '../files/fixture.ts';

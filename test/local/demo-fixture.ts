@@ -5,8 +5,9 @@ import type { Demo } from '../../apps/local/demo-notes.ts';
 import type { Application } from '../../lib/contract/application.ts';
 import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { DmChannel as Dm } from '../../lib/contract/dm.ts';
+import type { Member } from '../../lib/contract/member.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Member, Server } from '../../lib/contract/server.ts';
+import type { Server } from '../../lib/contract/server.ts';
 import type { Webhook } from '../../lib/contract/webhook.ts';
 import type { TestApi } from '../harness/api.ts';
 

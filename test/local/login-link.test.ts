@@ -7,7 +7,7 @@ import { claimFolder, writeRunningEnv } from '../../apps/local/data-folder.ts';
 import { type Demo, openNotes } from '../../apps/local/demo-notes.ts';
 import { loginLink } from '../../apps/local/login-link.ts';
 import { startMessage } from '../../apps/local/start-message.ts';
-import type { Session } from '../../lib/contract/user.ts';
+import type { Session } from '../../lib/contract/auth.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makePerson, password } from '../harness/factories.ts';
 import { tally } from '../harness/requests.ts';

@@ -4,7 +4,7 @@ import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { failure, type Result } from '../../apps/operator/result.ts';
 import { limits } from '../../lib/base/limits.ts';
-import type { LoginCode, Session } from '../../lib/contract/user.ts';
+import type { LoginCode, Session } from '../../lib/contract/auth.ts';
 import { restoreAccount, suspendAccount } from '../../lib/domain/accounts/suspensions.ts';
 import { sha256 } from '../../lib/store/seal.ts';
 import { Client } from '../gateway/client.ts';

@@ -4,7 +4,7 @@ import { isBackupCommand } from '../../apps/operator/backup-commands.ts';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { exitCodes } from '../../apps/operator/result.ts';
-import type { AuditPage } from '../../lib/contract/server.ts';
+import type { AuditPage } from '../../lib/contract/member.ts';
 import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';

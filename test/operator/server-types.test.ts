@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { type AuditPage, serverTypes } from '../../lib/contract/server.ts';
+import { type AuditPage } from '../../lib/contract/member.ts';
+import { serverTypes } from '../../lib/contract/server.ts';
 import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { grantServerTypes } from '../../lib/domain/servers/grants.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';

@@ -5,7 +5,7 @@ import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import type { Result } from '../../apps/operator/result.ts';
 import { createLog } from '../../lib/base/log.ts';
-import type { Session } from '../../lib/contract/user.ts';
+import type { Session } from '../../lib/contract/auth.ts';
 import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { openOperatorPlatform } from '../../lib/store/platform.ts';
 import { deriveKeyId, seal } from '../../lib/store/seal.ts';

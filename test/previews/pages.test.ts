@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { parseMarkup } from '../../lib/base/markup.ts';
 import { toPlainText } from '../../lib/base/plain-text.ts';
 import { countCodePoints } from '../../lib/base/text.ts';
-import type { Embed } from '../../lib/contract/message.ts';
+import type { Embed } from '../../lib/contract/embed.ts';
 import { createHeadReader } from '../../lib/domain/previews/page-head.ts';
 import { toPagePreview } from '../../lib/domain/previews/page-preview.ts';
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { memberRows } from '../../apps/web/client/panels/member-rows.ts';
-import type { Member, Role } from '../../lib/contract/server.ts';
+import type { Member } from '../../lib/contract/member.ts';
+import type { Role } from '../../lib/contract/server.ts';
 
 const role = (id: string, position: number, hoist: boolean): Role => ({
   id,

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { limits } from '../../../lib/base/limits.ts';
 import {
   Application,
@@ -6,10 +5,11 @@ import {
   ApplicationPatch,
   AuthorizeInput,
   BotAuthorization,
+  BotToken,
   NewApplication,
+  SigningSecret,
 } from '../../../lib/contract/application.ts';
-import { EndpointDeliveryPage, EndpointTest } from '../../../lib/contract/endpoint.ts';
-import { Id } from '../../../lib/contract/shared.ts';
+import { EndpointDeliveriesQuery, EndpointDeliveryPage, EndpointTest } from '../../../lib/contract/endpoint.ts';
 import {
   createApplication,
   deleteApplication,
@@ -122,7 +122,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications/{applicationId}/token',
     auth: 'person',
     summary: 'Replaces the bot’s token. The old token stops working at once, and its gateway sockets close with 4004.',
-    reply: { status: 200, body: Type.Object({ token: Type.String() }) },
+    reply: { status: 200, body: BotToken },
     errors: ownerErrors,
     run: (platform, actor, { params }) => resetToken(platform, actor, params.applicationId),
   }),
@@ -133,7 +133,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications/{applicationId}/signing-secret',
     auth: 'person',
     summary: 'Replaces the application’s signing secret.',
-    reply: { status: 200, body: Type.Object({ signingSecret: Type.String() }) },
+    reply: { status: 200, body: SigningSecret },
     errors: ownerErrors,
     run: (platform, actor, { params }) => resetSigningSecret(platform, actor, params.applicationId),
   }),
@@ -155,10 +155,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications/{applicationId}/deliveries',
     auth: 'person',
     summary: `Lists the last ${limits.interactionDeliveriesListed} interactions sent to the Interactions Endpoint with their results, newest first. They are kept for 7 days.`,
-    query: Type.Object({
-      before: Type.Optional(Id),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.interactionDeliveriesListed })),
-    }),
+    query: EndpointDeliveriesQuery,
     reply: { status: 200, body: EndpointDeliveryPage },
     errors: ['invalid_request', ...ownerErrors],
     run: (platform, actor, { params, query }) =>

@@ -4,13 +4,13 @@ import {
   LoginCodeInput,
   LoginCodePreview,
   LoginInput,
-  Me,
   PasswordResetCode,
   PasswordResetInput,
   PasswordResetPreview,
   RegisterInput,
   Session,
-} from '../../../lib/contract/user.ts';
+} from '../../../lib/contract/auth.ts';
+import { Me } from '../../../lib/contract/user.ts';
 import { login, register, toMe } from '../../../lib/domain/accounts/accounts.ts';
 import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
 import { previewPasswordReset, resetPassword } from '../../../lib/domain/accounts/password-resets.ts';

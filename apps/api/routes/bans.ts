@@ -1,5 +1,5 @@
 import { limits } from '../../../lib/base/limits.ts';
-import { Ban, BanInput, BansQuery } from '../../../lib/contract/server.ts';
+import { Ban, BanInput, BansQuery } from '../../../lib/contract/member.ts';
 import { banMember, listBans, removeBan } from '../../../lib/domain/members/bans.ts';
 import { List, type Route, route } from '../route.ts';
 

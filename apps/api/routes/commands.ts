@@ -1,5 +1,4 @@
-import { Type } from 'typebox';
-import { Command, CommandsInput, InvokeInput, PickerCommand } from '../../../lib/contract/command.ts';
+import { Command, CommandsInput, InvokeInput, PickerCommand, PickerQuery } from '../../../lib/contract/command.ts';
 import { InvokeResult } from '../../../lib/contract/interaction.ts';
 import { listPickerCommands } from '../../../lib/domain/applications/command-picker.ts';
 import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
@@ -79,7 +78,7 @@ export const commandsRoutes: readonly Route[] = [
     auth: 'account',
     summary:
       'Lists the slash and prefix commands that can be used in this channel, each with its application. `q` filters by a part of the name.',
-    query: Type.Object({ q: Type.Optional(Type.String({ maxLength: 100 })) }),
+    query: PickerQuery,
     reply: { status: 200, body: List(PickerCommand, 'pickerCommands') },
     errors: ['unauthorized', 'invalid_request', 'missing_permission', 'not_found', 'rate_limited', 'unavailable'],
     run: (platform, actor, { params, query }) => listPickerCommands(platform, actor, { channelId: params.channelId, q: query.q }),

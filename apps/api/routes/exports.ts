@@ -1,5 +1,5 @@
+import { Export, ExportInput } from '../../../lib/contract/auth.ts';
 import { Nullable } from '../../../lib/contract/shared.ts';
-import { Export, ExportInput } from '../../../lib/contract/user.ts';
 import { deleteExport, getExport, openExport, requestExport } from '../../../lib/domain/exports/exports.ts';
 import { type Route, route, StreamedReply } from '../route.ts';
 

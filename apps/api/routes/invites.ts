@@ -1,4 +1,5 @@
-import { Invite, InviteInput, InvitePreview, Server } from '../../../lib/contract/server.ts';
+import { Invite, InviteInput, InvitePreview } from '../../../lib/contract/member.ts';
+import { Server } from '../../../lib/contract/server.ts';
 import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/members/invites.ts';
 import { findServerIdOfInvite } from '../../../lib/domain/members/management-writes.ts';
 import { List, type Route, route } from '../route.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../../lib/base/limits.ts';
-import { AuditPage, Member, MembersQuery } from '../../../lib/contract/server.ts';
+import { AuditPage, Member, MembersQuery } from '../../../lib/contract/member.ts';
 import { BeforeQuery } from '../../../lib/contract/shared.ts';
 import { listMembers } from '../../../lib/domain/members/member-pages.ts';
 import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members/members.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Instance } from '../../../lib/contract/user.ts';
+import { Instance } from '../../../lib/contract/auth.ts';
 import { renderAsyncApi } from '../asyncapi.ts';
 import { renderOpenApi } from '../openapi.ts';
 import { type Route, route } from '../route.ts';

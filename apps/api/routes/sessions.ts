@@ -1,6 +1,6 @@
 import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
-import { OwnSession, PasswordInput } from '../../../lib/contract/user.ts';
+import { OwnSession, PasswordInput } from '../../../lib/contract/auth.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
 import { List, type Route, route } from '../route.ts';
 

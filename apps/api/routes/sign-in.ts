@@ -1,5 +1,5 @@
+import { Session } from '../../../lib/contract/auth.ts';
 import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
-import { Session } from '../../../lib/contract/user.ts';
 import {
   createAccountByTicket,
   getOwnSignIn,

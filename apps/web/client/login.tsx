@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { LoginCodePreview, UserSummary } from '../../../lib/contract/user.ts';
+import type { LoginCodePreview } from '../../../lib/contract/auth.ts';
+import type { UserSummary } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
 import { instance, loadInstance } from '../state/instance.ts';
 import { login, me } from '../state/session.ts';

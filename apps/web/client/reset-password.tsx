@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { PasswordResetPreview } from '../../../lib/contract/user.ts';
+import type { PasswordResetPreview } from '../../../lib/contract/auth.ts';
 import { call } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';

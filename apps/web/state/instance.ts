@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Instance } from '../../../lib/contract/user.ts';
+import type { Instance } from '../../../lib/contract/auth.ts';
 import { call } from '../api/call.ts';
 
 /** Who can create accounts and servers here; null until `loadInstance` is done. */

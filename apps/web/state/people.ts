@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { limits } from '../../../lib/base/limits.ts';
-import type { Member } from '../../../lib/contract/server.ts';
+import type { Member } from '../../../lib/contract/member.ts';
 import type { Author, VisibleStatus } from '../../../lib/contract/user.ts';
 import { call, path, query } from '../api/call.ts';
 

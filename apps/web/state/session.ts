@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import type { Me, Session } from '../../../lib/contract/user.ts';
+import type { Session } from '../../../lib/contract/auth.ts';
+import type { Me } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
 import { removeDrafts } from './stored-drafts.ts';
 

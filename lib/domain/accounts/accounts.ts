@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import type { AccountDeletion } from '../../contract/account-deletion.ts';
-import type { LoginInput, Me, MeDetails, MePatch, RegisterInput, Session } from '../../contract/user.ts';
+import type { LoginInput, RegisterInput, Session } from '../../contract/auth.ts';
+import type { Me, MeDetails, MePatch } from '../../contract/user.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';

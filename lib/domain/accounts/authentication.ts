@@ -1,5 +1,5 @@
 import { refuse } from '../../base/errors.ts';
-import type { LoginInput } from '../../contract/user.ts';
+import type { LoginInput } from '../../contract/auth.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { Client } from './client.ts';

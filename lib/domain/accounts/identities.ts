@@ -1,6 +1,6 @@
 import { refuse, refuseField } from '../../base/errors.ts';
+import type { LoginInput, Session } from '../../contract/auth.ts';
 import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInPasswordInput } from '../../contract/sign-in.ts';
-import type { LoginInput, Session } from '../../contract/user.ts';
 import type { Identity } from '../../outbound/openid-provider.ts';
 import { isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';

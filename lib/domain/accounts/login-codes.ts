@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import type { LoginCode, LoginCodePreview, Session } from '../../contract/user.ts';
+import type { LoginCode, LoginCodePreview, Session } from '../../contract/auth.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';

@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { PasswordResetInput, PasswordResetPreview } from '../../contract/user.ts';
+import type { PasswordResetInput, PasswordResetPreview } from '../../contract/auth.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';

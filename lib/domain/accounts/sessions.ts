@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { OwnSession, PasswordInput } from '../../contract/user.ts';
+import type { OwnSession, PasswordInput } from '../../contract/auth.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Export } from '../../contract/user.ts';
+import type { Export } from '../../contract/auth.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ExportDoc } from '../../store/mongo/models/export.ts';
 import type { FilesPlatform } from '../../store/platform.ts';

@@ -1,4 +1,4 @@
-import type { Embed, EmbedView } from '../../contract/message.ts';
+import type { Embed, EmbedView } from '../../contract/embed.ts';
 import type { Platform } from '../../store/platform.ts';
 import { isSameSecret, listKeys, signImageUrl } from '../../store/seal.ts';
 

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { isTooDeep } from '../../contract/check.ts';
 import type { EndpointStep, EndpointTest } from '../../contract/endpoint.ts';
+import { endpointHeaders, type InteractionRequest } from '../../contract/interactions-endpoint.ts';
 import type { OutboundRequest, OutboundStage } from '../../outbound/request.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { signRequest } from '../../store/seal.ts';
@@ -11,7 +12,7 @@ export interface EndpointRequest {
   /** The application's signing secret, in the clear. */
   secret: string;
   /** Sent as JSON. */
-  payload: object;
+  payload: InteractionRequest;
   /** One deadline for name lookup, connection, TLS, headers and body together, in milliseconds. */
   timeoutMs: number;
 }
@@ -47,8 +48,8 @@ export async function postToEndpoint(
   const timestamp = String(Math.floor(platform.now() / 1000));
   const headers = {
     'content-type': 'application/json',
-    'x-service-timestamp': timestamp,
-    'x-service-signature': signRequest(secret, timestamp, body),
+    [endpointHeaders.timestamp]: timestamp,
+    [endpointHeaders.signature]: signRequest(secret, timestamp, body),
   };
   const maxBytes = limits.endpointResponseBytes;
   // The body of an error response is not read, however long or slow it is: its status is the failure.

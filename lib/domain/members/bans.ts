@@ -3,7 +3,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { toWellFormed } from '../../base/text.ts';
-import type { Ban, BanInput, BansQuery } from '../../contract/server.ts';
+import type { Ban, BanInput, BansQuery } from '../../contract/member.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { BanDoc } from '../../store/mongo/models/moderation.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';

@@ -2,7 +2,7 @@ import { refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { MemberRules } from '../../base/permissions.ts';
 import { foldCase } from '../../base/text.ts';
-import type { Member, MembersQuery } from '../../contract/server.ts';
+import type { Member, MembersQuery } from '../../contract/member.ts';
 import type { CachedResponse } from '../../store/caches.ts';
 import { memberNameIndexes, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';

@@ -1,7 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { computeRank, type MemberRules } from '../../base/permissions.ts';
-import type { Member } from '../../contract/server.ts';
+import type { Member } from '../../contract/member.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';

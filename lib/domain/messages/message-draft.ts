@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts';
 import { findMentions } from '../../base/markup.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import { countCodePoints, isBlank, toWellFormed } from '../../base/text.ts';
-import type { Embed } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
 import { isDuplicateKey } from '../../store/mongo/database.ts';
 import type { MessageDoc, MessageDraft, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';

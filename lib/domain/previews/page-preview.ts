@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { toPlainText } from '../../base/plain-text.ts';
-import type { Embed } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
 import type { PageHead } from './page-head.ts';
 
 /** The value of the first of these `meta` names that the page has. */

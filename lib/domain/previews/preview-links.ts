@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { findLinks } from '../../base/markup.ts';
-import type { Embed } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 
 /** The page that a link leads to: its URL without the part after `#`. Null when the link is not a URL. */

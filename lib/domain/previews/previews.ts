@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
-import type { Embed } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
 import type { Outbound } from '../../outbound/request.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import { type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';

@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import type { AuditEntry, AuditPage } from '../../contract/server.ts';
+import type { AuditEntry, AuditPage } from '../../contract/member.ts';
 import type { BeforeQuery } from '../../contract/shared.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AuditDoc } from '../../store/mongo/models/moderation.ts';

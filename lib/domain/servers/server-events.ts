@@ -1,6 +1,6 @@
 import { limits } from '../../base/limits.ts';
 import { getEventDefinition, getMembershipChange, type LoggedData } from '../../contract/events.ts';
-import type { Member } from '../../contract/server.ts';
+import type { Member } from '../../contract/member.ts';
 import type { MemberEvent, OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
 import { type MemberDoc, type RoleDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';

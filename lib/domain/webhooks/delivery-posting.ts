@@ -2,7 +2,7 @@ import { Refusal } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
-import type { Embed } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
 import { exists, isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';

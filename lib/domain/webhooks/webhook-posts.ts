@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { computePermissions } from '../../base/permissions.ts';
-import type { Embed, Message } from '../../contract/message.ts';
+import type { Embed } from '../../contract/embed.ts';
+import type { Message } from '../../contract/message.ts';
 import type { WebhookPost } from '../../contract/webhook.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';

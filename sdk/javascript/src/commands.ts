@@ -108,14 +108,16 @@ export class Commands {
   }
 }
 
-const toComparable = ({ kind, name, prefix, description, options }: Command | CommandInput): string =>
-  JSON.stringify([
-    kind ?? 'slash',
+function toComparable(command: Command | CommandInput): string {
+  const { kind = 'slash', name, prefix = '', description = '', options = [] }: CommandInput = command;
+  return JSON.stringify([
+    kind,
     name,
-    prefix ?? '',
-    description ?? '',
-    (options ?? []).map((one) => [one.name, one.description, one.type ?? 'string', one.required ?? false]),
+    prefix,
+    description,
+    options.map((one) => [one.name, one.description, one.type ?? 'string', one.required ?? false]),
   ]);
+}
 
 /** Whether the registered commands are exactly the declared ones, in any order. */
 export function areSameCommands(registered: readonly Command[], declared: readonly CommandInput[]): boolean {

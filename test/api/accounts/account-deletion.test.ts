@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AccountDeletion, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
-import type { LoginCode, Session } from '../../../lib/contract/user.ts';
+import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makePerson, makeServer, password } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';

@@ -1,7 +1,8 @@
 // Tests of accounts: registration, logging in and sessions, profiles, presence, pictures, and the sync of everything that a client shows.
 import { hash } from '@node-rs/argon2';
 import { expect } from 'chai';
-import type { Me, Session } from '../../../lib/contract/user.ts';
+import type { Session } from '../../../lib/contract/auth.ts';
+import type { Me } from '../../../lib/contract/user.ts';
 import { dummyHash, hashOptions } from '../../../lib/domain/accounts/passwords.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makeApplication, makeBot, makePerson, makeServer, password, word } from '../../harness/factories.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Export } from '../../../lib/contract/user.ts';
+import type { Export } from '../../../lib/contract/auth.ts';
 import { runExport, sweepExports } from '../../../lib/domain/exports/export-work.ts';
 import { deleteExportsOf } from '../../../lib/domain/exports/exports.ts';
 import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';

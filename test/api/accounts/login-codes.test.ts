@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { LoginCode, Me, Session } from '../../../lib/contract/user.ts';
+import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
+import type { Me } from '../../../lib/contract/user.ts';
 import { createSecret, sha256 } from '../../../lib/store/seal.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { dumpStores } from '../../harness/dumps.ts';

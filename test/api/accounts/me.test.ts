@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
+import type { Member } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { Member } from '../../../lib/contract/server.ts';
 import type { Me, MeDetails, Profile } from '../../../lib/contract/user.ts';
 import { startSecondApi } from '../../harness/api.ts';
 import { openDm, postMessage } from '../../harness/factories.ts';

@@ -1,7 +1,7 @@
 // Accounts without a password: changes need a session that the provider has just opened.
 import { expect } from 'chai';
+import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
 import type { OwnSignIn } from '../../../lib/contract/sign-in.ts';
-import type { LoginCode, Session } from '../../../lib/contract/user.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makePerson, password, word } from '../../harness/factories.ts';
 import { FormBrowser, startOpenIdProvider } from '../../harness/openid-provider.ts';

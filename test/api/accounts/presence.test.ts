@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
-import type { Member } from '../../../lib/contract/server.ts';
+import type { Member } from '../../../lib/contract/member.ts';
 import type { ChosenStatus, Me, Profile, VisibleStatus } from '../../../lib/contract/user.ts';
 import { loadOnlineCounts } from '../../../lib/domain/servers/online-counts.ts';
 import { createKeys } from '../../../lib/store/redis/log/keys.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Session } from '../../../lib/contract/user.ts';
+import type { Session } from '../../../lib/contract/auth.ts';
 import { startSecondApi } from '../../harness/api.ts';
 import { expireInvite, makeInvite, password, word } from '../../harness/factories.ts';
 import { refused, send } from '../../harness/requests.ts';

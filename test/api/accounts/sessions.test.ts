@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LoginCode, OwnSession, Session } from '../../../lib/contract/user.ts';
+import type { LoginCode, OwnSession, Session } from '../../../lib/contract/auth.ts';
 import { describeDevice } from '../../../lib/domain/accounts/device-name.ts';
 import { Client } from '../../gateway/client.ts';
 import { makePerson, password } from '../../harness/factories.ts';

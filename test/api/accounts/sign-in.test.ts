@@ -1,7 +1,8 @@
 // Sign-in by OpenID Connect with a real provider: new accounts, known ones, links, and everything that must not log anybody in.
 import { expect } from 'chai';
+import type { Session } from '../../../lib/contract/auth.ts';
 import type { OwnSignIn, PendingSignIn } from '../../../lib/contract/sign-in.ts';
-import type { Me, Session } from '../../../lib/contract/user.ts';
+import type { Me } from '../../../lib/contract/user.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { makePerson, password, word } from '../../harness/factories.ts';
 import { FormBrowser, startOpenIdProvider } from '../../harness/openid-provider.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { LoginCode, Session } from '../../../lib/contract/user.ts';
+import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
 import { createActor } from '../../../lib/domain/accounts/credentials.ts';
 import { enableTwoFactor } from '../../../lib/domain/accounts/two-factor.ts';
 import type { AccountDoc } from '../../../lib/store/mongo/models/account.ts';

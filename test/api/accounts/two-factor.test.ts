@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
 import type { RecoveryCodes, TwoFactorState } from '../../../lib/contract/two-factor.ts';
-import type { LoginCode, Session } from '../../../lib/contract/user.ts';
 import { createPasswordReset } from '../../../lib/domain/accounts/password-resets.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import { Client } from '../../gateway/client.ts';

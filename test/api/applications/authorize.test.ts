@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { BotAuthorization } from '../../../lib/contract/application.ts';
-import type { Member, Role, Server } from '../../../lib/contract/server.ts';
+import type { Member } from '../../../lib/contract/member.ts';
+import type { Role, Server } from '../../../lib/contract/server.ts';
 import {
   authorize,
   grantTypes,

@@ -1,7 +1,8 @@
 // Tests of Community and Discovery: the settings of a server, its channels for rules and updates, and finding and joining listed servers.
 import { expect } from 'chai';
 import type { CommunitySettings } from '../../../lib/contract/community.ts';
-import type { AuditPage, Server } from '../../../lib/contract/server.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
+import type { Server } from '../../../lib/contract/server.ts';
 import { startTestApi, type TestApi } from '../../harness/api.ts';
 import { type Caller, refused, send } from '../../harness/requests.ts';
 import { useServer } from '../../harness/use.ts';

@@ -1,4 +1,4 @@
-import type { LoginCode } from '../../../lib/contract/user.ts';
+import type { LoginCode } from '../../../lib/contract/auth.ts';
 import { createPasswordReset } from '../../../lib/domain/accounts/password-resets.ts';
 import { password, word } from '../../harness/factories.ts';
 import { send } from '../../harness/requests.ts';

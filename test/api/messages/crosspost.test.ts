@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { AuditPage } from '../../../lib/contract/server.ts';
 import { makeBot, makeChannel, makePerson, makeThread, openDm, postMessage, setOverwrite, unknownId } from '../../harness/factories.ts';
 import { type Caller, inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
 import { make, newMember, useServer } from '../../harness/use.ts';

@@ -1,6 +1,6 @@
 import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Follower } from '../../../lib/contract/follower.ts';
-import type { AuditPage } from '../../../lib/contract/server.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
 import type { FollowDoc } from '../../../lib/store/mongo/models/follow.ts';
 import type { TestApi } from '../../harness/api.ts';
 import { makeChannel, makeServer, type Place } from '../../harness/factories.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { AuditPage } from '../../../lib/contract/server.ts';
 import { makeChannel, makeMember, openDm, setOverwrite, unknownId, word } from '../../harness/factories.ts';
 import { type Caller, inParallel, refused, refusedWithout, send } from '../../harness/requests.ts';
 import { make, newMember, newPerson, useServer } from '../../harness/use.ts';

@@ -1,7 +1,7 @@
 // Tests of a server's routes: settings, members, roles, overwrites, invites, bans and the audit log; and of permissions that change while a write runs.
 import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import type { AuditPage } from '../../../lib/contract/server.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
 import {
   authorize,
   giveRole,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ban } from '../../../lib/contract/server.ts';
+import type { Ban } from '../../../lib/contract/member.ts';
 import { type Answer, startRacingTestApi } from '../../harness/api.ts';
 import {
   authorize,

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { AuditPage, Ban, Server } from '../../../lib/contract/server.ts';
+import type { AuditPage, Ban } from '../../../lib/contract/member.ts';
+import type { Server } from '../../../lib/contract/server.ts';
 import { authorize, join, makeInvite, makePeers, makePeople, memberCountOf, unknownId } from '../../harness/factories.ts';
 import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
 import { newBot, newMember, newPerson, useServer } from '../../harness/use.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Invite, InvitePreview } from '../../../lib/contract/server.ts';
+import type { Invite, InvitePreview } from '../../../lib/contract/member.ts';
 import { expireInvite, grantTypes, loseAnswers, makeBot, makeInvite, makeMember, makePeople, makePerson } from '../../harness/factories.ts';
 import { inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
 import { newMember, newPerson, useServer } from '../../harness/use.ts';

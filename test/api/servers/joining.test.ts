@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { InvitePreview, Server } from '../../../lib/contract/server.ts';
+import type { InvitePreview } from '../../../lib/contract/member.ts';
+import type { Server } from '../../../lib/contract/server.ts';
 import {
   expireInvite,
   join,

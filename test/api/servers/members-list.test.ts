@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Member } from '../../../lib/contract/server.ts';
+import type { Member } from '../../../lib/contract/member.ts';
 import { sweepMemberNames } from '../../../lib/domain/members/member-names.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { join, makeBot, makePerson, makeServer } from '../../harness/factories.ts';

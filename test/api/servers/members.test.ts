@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Member, Server } from '../../../lib/contract/server.ts';
+import type { Member } from '../../../lib/contract/member.ts';
+import type { Server } from '../../../lib/contract/server.ts';
 import type { ChosenStatus } from '../../../lib/contract/user.ts';
 import { startRacingTestApi } from '../../harness/api.ts';
 import {

@@ -1,7 +1,7 @@
 // These tests cover webhooks: managing them, posting with their URLs, the messages they post, their secrets and their rate limit.
 import type { Channel } from '../../../lib/contract/channel.ts';
+import type { AuditPage } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { AuditPage } from '../../../lib/contract/server.ts';
 import type { NewWebhook } from '../../../lib/contract/webhook.ts';
 import type { WebhookDoc } from '../../../lib/store/mongo/models/webhook.ts';
 import type { Answer } from '../../harness/api.ts';

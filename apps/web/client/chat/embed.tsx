@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { EmbedView } from '../../../../lib/contract/message.ts';
+import type { EmbedView } from '../../../../lib/contract/embed.ts';
 import { ownPath } from '../../ui/links.ts';
 import { momentOf } from '../../ui/times.ts';
 import './embed.css';

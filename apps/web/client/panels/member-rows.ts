@@ -1,4 +1,5 @@
-import type { Member, Role } from '../../../../lib/contract/server.ts';
+import type { Member } from '../../../../lib/contract/member.ts';
+import type { Role } from '../../../../lib/contract/server.ts';
 
 /** One row of the member list: the name and size of a group, or a member. */
 export type MemberRow = { key: string; kind: 'group'; name: string; count: number } | { key: string; kind: 'member'; member: Member };

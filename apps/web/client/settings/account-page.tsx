@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { OwnSession } from '../../../../lib/contract/user.ts';
+import type { OwnSession } from '../../../../lib/contract/auth.ts';
 import { ApiError, call, path } from '../../api/call.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { AuditEntry, Ban, AuditPage as Page, Server } from '../../../../lib/contract/server.ts';
+import type { AuditEntry, Ban, AuditPage as Page } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
 import { loadMembers, mergeUser } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';

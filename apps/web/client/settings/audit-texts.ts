@@ -1,5 +1,6 @@
 import { toPermissionNames } from '../../../../lib/base/permissions.ts';
-import type { AuditEntry, Server } from '../../../../lib/contract/server.ts';
+import type { AuditEntry } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { nameOf, userOf } from '../../state/people.ts';
 import { channels } from '../../state/servers.ts';
 import { categoryNames } from '../discovery/categories.ts';

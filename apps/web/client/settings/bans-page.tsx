@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import type { Ban, Server } from '../../../../lib/contract/server.ts';
+import type { Ban } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';

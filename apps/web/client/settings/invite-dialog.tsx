@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import type { Invite, InviteInput, Server } from '../../../../lib/contract/server.ts';
+import type { Invite, InviteInput } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { Invite, Server } from '../../../../lib/contract/server.ts';
+import type { Invite } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
-import type { Member, Server } from '../../../../lib/contract/server.ts';
+import type { Member } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { ApiError, call, path } from '../../api/call.ts';
 import { dropMembers, findMemberByUsername } from '../../state/people.ts';
 import { dropServer, putServer } from '../../state/servers.ts';

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import type { BanInput, Member, Role, Server } from '../../../../lib/contract/server.ts';
+import type { BanInput, Member } from '../../../../lib/contract/member.ts';
+import type { Role, Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { dropMember, membersOf, putMember } from '../../state/people.ts';
 import { isBelowMe, may, myRank } from '../../state/rights.ts';

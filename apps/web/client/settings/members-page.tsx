@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Member, Server } from '../../../../lib/contract/server.ts';
+import type { Member } from '../../../../lib/contract/member.ts';
+import type { Server } from '../../../../lib/contract/server.ts';
 import { findMembers, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Avatar } from '../../ui/avatar.tsx';

@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed, withTopic } from './embed.ts';
 import { toExcerpt } from './excerpt.ts';
 import { explainIgnoredAction, explainMissing, type Fields, flagAt, linkAt, numberAt, objectAt, stringAt, toLink } from './payload.ts';

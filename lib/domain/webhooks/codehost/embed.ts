@@ -1,7 +1,7 @@
 import { limits } from '../../../base/limits.ts';
 import { escapeMarkup } from '../../../base/markup-escape.ts';
 import { escapeAndTruncate } from '../../../base/plain-text.ts';
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import type { CommonFacts, Topic } from './subject.ts';
 
 /** Colors by state, close to those of code hosts. */

@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed, formatCountOf } from './embed.ts';
 import { explainMissing, type Fields, flagAt, numberAt, stringAt } from './payload.ts';
 import { type CommonFacts, type Repository, readCommonFacts, repositoryAt } from './subject.ts';

@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { type CommentFacts, readComment, renderComment } from './comment.ts';
 import { colors, formatCountOf } from './embed.ts';
 import { type ForkFacts, readFork, renderFork } from './fork.ts';

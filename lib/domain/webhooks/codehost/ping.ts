@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed } from './embed.ts';
 import { bounds, type Fields, lineAt, stringsAt, toLine } from './payload.ts';
 import { actorAt, type CommonFacts, repositoryAt } from './subject.ts';

@@ -1,5 +1,5 @@
 import { escapeMarkup } from '../../../base/markup-escape.ts';
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed, formatCountOf } from './embed.ts';
 import { bounds, type Fields, flagAt, lineAt, linkAt, numberAt, objectsAt, stringAt, toLine } from './payload.ts';
 import { type CommonFacts, readCommonFacts } from './subject.ts';

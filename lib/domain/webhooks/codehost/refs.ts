@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed } from './embed.ts';
 import { bounds, type Fields, lineAt, stringAt, toLine } from './payload.ts';
 import { type CommonFacts, readCommonFacts } from './subject.ts';

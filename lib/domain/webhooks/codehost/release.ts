@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed } from './embed.ts';
 import { toExcerpt } from './excerpt.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed, formatCountOf } from './embed.ts';
 import { explainIgnoredAction, type Fields, numberAt, stringAt } from './payload.ts';
 import { type CommonFacts, readCommonFacts } from './subject.ts';

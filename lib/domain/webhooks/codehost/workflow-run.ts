@@ -1,4 +1,4 @@
-import type { Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
 import { colors, createEmbed } from './embed.ts';
 import { bounds, explainIgnoredAction, explainMissing, type Fields, lineAt, linkAt, numberAt, objectAt, stringAt } from './payload.ts';
 import { type CommonFacts, readCommonFacts } from './subject.ts';

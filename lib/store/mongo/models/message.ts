@@ -1,5 +1,6 @@
 import { Schema } from 'mongoose';
-import type { Attachment, Embed } from '../../../contract/message.ts';
+import type { Embed } from '../../../contract/embed.ts';
+import type { Attachment } from '../../../contract/message.ts';
 import type { Author } from '../../../contract/user.ts';
 import { indexOutbox, type MessageEvent, type Outbox } from './outbox.ts';
 

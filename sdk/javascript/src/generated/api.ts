@@ -14,11 +14,14 @@ import type {
   CommunityInput,
   CommunitySettings,
   DirectoryPage,
+  DiscoveryCategory,
   DiscoveryInput,
   DiscoveryPage,
-  Embed,
+  DmChannel,
+  DmInput,
+  FollowInput,
+  Follower,
   FollowupInput,
-  Id,
   Instance,
   Invite,
   InviteInput,
@@ -30,91 +33,109 @@ import type {
   Message,
   MessageEdit,
   MessageInput,
+  NewWebhook,
   OverwriteInput,
   PickerCommand,
   Picture,
   PresencePatch,
   Profile,
-  ReadState,
   Role,
   RoleInput,
   RolePatch,
   Server,
   ServerPatch,
   ServerSummary,
+  Sync,
   ThreadInput,
-  Timestamp,
   UserSummary,
-  VisibleStatus,
+  Webhook,
+  WebhookDeliveryPage,
+  WebhookInput,
+  WebhookPatch,
+  WebhookPost,
 } from './types.ts';
 
 /** The query of `listMessages`. */
 export interface ListMessagesQuery {
+  /** The largest number of items to return. Default: 50. */
   limit?: number;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only messages older than this message id. Not together with `after`. */
   before?: string;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only messages newer than this message id, the oldest of them first. Not together with `before`. */
   after?: string;
 }
 
 /** The query of `getSync`. */
 export interface GetSyncQuery {
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** The `next` of the previous page. Default: the first page. */
   after?: string;
 }
 
 /** The query of `listChannelCommands`. */
 export interface ListChannelCommandsQuery {
+  /** Only commands whose name contains this text, in any case. A leading `/` is ignored. Default: all commands. */
   q?: string;
 }
 
 /** The query of `getProfile`. */
 export interface GetProfileQuery {
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** A server, to learn since when the account is in it. */
   serverId?: string;
 }
 
 /** The query of `listServers`. */
 export interface ListServersQuery {
+  /** The largest number of items to return. Default: 1000. */
   limit?: number;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only servers with a higher id than this server. */
   after?: string;
 }
 
 /** The query of `listMembers`. */
 export interface ListMembersQuery {
+  /** The largest number of members to return. Default: 100; without any query, 1000. */
   limit?: number;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only members behind this account in the order of the list. */
   after?: string;
+  /** Only members whose username or display name begins with this text, in any case. Default: all members. */
   query?: string;
 }
 
 /** The query of `listAuditLog`. */
 export interface ListAuditLogQuery {
+  /** The largest number of items to return. Default: 50. */
   limit?: number;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only items older than the item with this id. */
   before?: string;
 }
 
 /** The query of `listBans`. */
 export interface ListBansQuery {
+  /** The largest number of items to return. Default: 1000. */
   limit?: number;
-  /** A Snowflake id of 19 digits. Sorts by time as a string. */
+  /** Only bans older than that of this account. The last account of the previous page. */
   before?: string;
 }
 
 /** The query of `listDiscoveryServers`. */
 export interface ListDiscoveryServersQuery {
+  /** Only entries that contain this text, in any case. Default: all entries. */
   q?: string;
+  /** How many entries to skip. Default: 0. More than 960 counts as 960. */
   offset?: number;
+  /** The largest number of items to return. Default: 24. */
   limit?: number;
-  category?: 'gaming' | 'music' | 'entertainment' | 'science_tech' | 'education' | 'art_creators' | 'anime_manga' | 'community_social' | 'other';
+  /** Only servers of this category. Default: all categories. */
+  category?: DiscoveryCategory;
 }
 
 /** The query of `listDiscoveryApps`. */
 export interface ListDiscoveryAppsQuery {
+  /** Only entries that contain this text, in any case. Default: all entries. */
   q?: string;
+  /** How many entries to skip. Default: 0. More than 960 counts as 960. */
   offset?: number;
+  /** The largest number of items to return. Default: 24. */
   limit?: number;
 }
 
@@ -239,18 +260,8 @@ export class Api {
    *
    * `POST /api/channels/{channelId}/followers`
    */
-  followChannel(channelId: string, body: {
-  channelId: Id;
-}, options?: RequestOptions): Promise<{
-  channelId: Id;
-  serverId: Id;
-  createdAt: Timestamp;
-}> {
-    return this.#send<{
-  channelId: Id;
-  serverId: Id;
-  createdAt: Timestamp;
-}>({ method: 'POST', route: '/api/channels/{channelId}/followers', path: [channelId], body, creates: true }, options);
+  followChannel(channelId: string, body: FollowInput, options?: RequestOptions): Promise<Follower> {
+    return this.#send<Follower>({ method: 'POST', route: '/api/channels/{channelId}/followers', path: [channelId], body, creates: true }, options);
   }
 
   /**
@@ -258,16 +269,8 @@ export class Api {
    *
    * `GET /api/channels/{channelId}/followers`
    */
-  listFollowers(channelId: string, options?: RequestOptions): Promise<{
-  channelId: Id;
-  serverId: Id;
-  createdAt: Timestamp;
-}[]> {
-    return this.#send<{
-  channelId: Id;
-  serverId: Id;
-  createdAt: Timestamp;
-}[]>({ method: 'GET', route: '/api/channels/{channelId}/followers', path: [channelId] }, options);
+  listFollowers(channelId: string, options?: RequestOptions): Promise<Follower[]> {
+    return this.#send<Follower[]>({ method: 'GET', route: '/api/channels/{channelId}/followers', path: [channelId] }, options);
   }
 
   /**
@@ -293,40 +296,8 @@ export class Api {
    *
    * `GET /api/users/@me/sync`
    */
-  getSync(query: GetSyncQuery = {}, options?: RequestOptions): Promise<{
-  servers: Server[];
-  dms: ({
-    id: Id;
-    recipient: {
-      id: string;
-      username: string;
-      displayName: string;
-      status: VisibleStatus;
-      customStatus: string | null;
-      tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-    };
-    lastMessageId: Id | null;
-  })[];
-  reads: ReadState[];
-  next: Id | null;
-}> {
-    return this.#send<{
-  servers: Server[];
-  dms: ({
-    id: Id;
-    recipient: {
-      id: string;
-      username: string;
-      displayName: string;
-      status: VisibleStatus;
-      customStatus: string | null;
-      tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-    };
-    lastMessageId: Id | null;
-  })[];
-  reads: ReadState[];
-  next: Id | null;
-}>({ method: 'GET', route: '/api/users/@me/sync', query }, options);
+  getSync(query: GetSyncQuery = {}, options?: RequestOptions): Promise<Sync> {
+    return this.#send<Sync>({ method: 'GET', route: '/api/users/@me/sync', query }, options);
   }
 
   /**
@@ -478,32 +449,8 @@ export class Api {
    *
    * `POST /api/users/@me/channels`
    */
-  openDirectMessage(body: {
-  recipientId: Id;
-}, options?: RequestOptions): Promise<{
-  id: Id;
-  recipient: {
-    id: string;
-    username: string;
-    displayName: string;
-    status: VisibleStatus;
-    customStatus: string | null;
-    tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-  };
-  lastMessageId: Id | null;
-}> {
-    return this.#send<{
-  id: Id;
-  recipient: {
-    id: string;
-    username: string;
-    displayName: string;
-    status: VisibleStatus;
-    customStatus: string | null;
-    tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-  };
-  lastMessageId: Id | null;
-}>({ method: 'POST', route: '/api/users/@me/channels', body, creates: true }, options);
+  openDirectMessage(body: DmInput, options?: RequestOptions): Promise<DmChannel> {
+    return this.#send<DmChannel>({ method: 'POST', route: '/api/users/@me/channels', body, creates: true }, options);
   }
 
   /**
@@ -511,30 +458,8 @@ export class Api {
    *
    * `GET /api/users/@me/channels`
    */
-  listDirectMessages(options?: RequestOptions): Promise<({
-  id: Id;
-  recipient: {
-    id: string;
-    username: string;
-    displayName: string;
-    status: VisibleStatus;
-    customStatus: string | null;
-    tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-  };
-  lastMessageId: Id | null;
-})[]> {
-    return this.#send<({
-  id: Id;
-  recipient: {
-    id: string;
-    username: string;
-    displayName: string;
-    status: VisibleStatus;
-    customStatus: string | null;
-    tag?: 'bot' | 'verified_bot' | 'official' | 'system';
-  };
-  lastMessageId: Id | null;
-})[]>({ method: 'GET', route: '/api/users/@me/channels' }, options);
+  listDirectMessages(options?: RequestOptions): Promise<DmChannel[]> {
+    return this.#send<DmChannel[]>({ method: 'GET', route: '/api/users/@me/channels' }, options);
   }
 
   /**
@@ -794,26 +719,8 @@ export class Api {
    *
    * `POST /api/channels/{channelId}/webhooks`
    */
-  createWebhook(channelId: string, body: {
-  name: string;
-}, options?: RequestOptions): Promise<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string;
-  url: string;
-  createdAt: Timestamp;
-}> {
-    return this.#send<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string;
-  url: string;
-  createdAt: Timestamp;
-}>({ method: 'POST', route: '/api/channels/{channelId}/webhooks', path: [channelId], body, creates: true }, options);
+  createWebhook(channelId: string, body: WebhookInput, options?: RequestOptions): Promise<NewWebhook> {
+    return this.#send<NewWebhook>({ method: 'POST', route: '/api/channels/{channelId}/webhooks', path: [channelId], body, creates: true }, options);
   }
 
   /**
@@ -821,24 +728,8 @@ export class Api {
    *
    * `GET /api/channels/{channelId}/webhooks`
    */
-  listWebhooks(channelId: string, options?: RequestOptions): Promise<({
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-})[]> {
-    return this.#send<({
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-})[]>({ method: 'GET', route: '/api/channels/{channelId}/webhooks', path: [channelId] }, options);
+  listWebhooks(channelId: string, options?: RequestOptions): Promise<Webhook[]> {
+    return this.#send<Webhook[]>({ method: 'GET', route: '/api/channels/{channelId}/webhooks', path: [channelId] }, options);
   }
 
   /**
@@ -846,24 +737,8 @@ export class Api {
    *
    * `GET /api/webhooks/{webhookId}`
    */
-  getWebhook(webhookId: string, options?: RequestOptions): Promise<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-}> {
-    return this.#send<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-}>({ method: 'GET', route: '/api/webhooks/{webhookId}', path: [webhookId] }, options);
+  getWebhook(webhookId: string, options?: RequestOptions): Promise<Webhook> {
+    return this.#send<Webhook>({ method: 'GET', route: '/api/webhooks/{webhookId}', path: [webhookId] }, options);
   }
 
   /**
@@ -871,26 +746,8 @@ export class Api {
    *
    * `PATCH /api/webhooks/{webhookId}`
    */
-  updateWebhook(webhookId: string, body: {
-  name?: string;
-}, options?: RequestOptions): Promise<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-}> {
-    return this.#send<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string | null;
-  url: string | null;
-  createdAt: Timestamp;
-}>({ method: 'PATCH', route: '/api/webhooks/{webhookId}', path: [webhookId], body }, options);
+  updateWebhook(webhookId: string, body: WebhookPatch, options?: RequestOptions): Promise<Webhook> {
+    return this.#send<Webhook>({ method: 'PATCH', route: '/api/webhooks/{webhookId}', path: [webhookId], body }, options);
   }
 
   /**
@@ -907,24 +764,8 @@ export class Api {
    *
    * `POST /api/webhooks/{webhookId}/token`
    */
-  resetWebhookToken(webhookId: string, options?: RequestOptions): Promise<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string;
-  url: string;
-  createdAt: Timestamp;
-}> {
-    return this.#send<{
-  id: Id;
-  channelId: Id;
-  serverId: Id;
-  name: string;
-  token: string;
-  url: string;
-  createdAt: Timestamp;
-}>({ method: 'POST', route: '/api/webhooks/{webhookId}/token', path: [webhookId] }, options);
+  resetWebhookToken(webhookId: string, options?: RequestOptions): Promise<NewWebhook> {
+    return this.#send<NewWebhook>({ method: 'POST', route: '/api/webhooks/{webhookId}/token', path: [webhookId] }, options);
   }
 
   /**
@@ -932,10 +773,7 @@ export class Api {
    *
    * `POST /api/webhooks/{webhookId}/{webhookToken}`
    */
-  postByWebhook(webhookId: string, webhookToken: string, body: {
-  content?: string;
-  embeds?: Embed[];
-}, options?: RequestOptions): Promise<Message> {
+  postByWebhook(webhookId: string, webhookToken: string, body: WebhookPost, options?: RequestOptions): Promise<Message> {
     return this.#send<Message>({ method: 'POST', route: '/api/webhooks/{webhookId}/{webhookToken}', path: [webhookId, webhookToken], body, creates: true, needsToken: false }, options);
   }
 
@@ -944,28 +782,8 @@ export class Api {
    *
    * `GET /api/webhooks/{webhookId}/deliveries`
    */
-  listWebhookDeliveries(webhookId: string, options?: RequestOptions): Promise<{
-  items: ({
-    id: Id;
-    at: Timestamp;
-    event: string;
-    action: string | null;
-    outcome: 'posted' | 'merged' | 'ignored' | 'failed';
-    reason: string | null;
-  })[];
-  hasMore: boolean;
-}> {
-    return this.#send<{
-  items: ({
-    id: Id;
-    at: Timestamp;
-    event: string;
-    action: string | null;
-    outcome: 'posted' | 'merged' | 'ignored' | 'failed';
-    reason: string | null;
-  })[];
-  hasMore: boolean;
-}>({ method: 'GET', route: '/api/webhooks/{webhookId}/deliveries', path: [webhookId] }, options);
+  listWebhookDeliveries(webhookId: string, options?: RequestOptions): Promise<WebhookDeliveryPage> {
+    return this.#send<WebhookDeliveryPage>({ method: 'GET', route: '/api/webhooks/{webhookId}/deliveries', path: [webhookId] }, options);
   }
 
   /**
