@@ -4,7 +4,7 @@ import { Described, ObjectOf } from './schemas.ts';
 import { IdOf, Name, Nullable, Permissions, PictureUrl, Timestamp } from './shared.ts';
 import { Author } from './user.ts';
 
-const signingSecretExample = 'b6d1e1f3a0c94f6e8f0f5c1d2a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d';
+const signingSecretExample = 'Zk3vEjRWeJq8dFZ4mrzeAAECAwQFBgcICQoLDA0ODw8';
 const token = Type.String({
   description: 'The token of the bot. It is secret, does not expire, and is shown only in this response.',
   examples: ['1431655765432101011.q83vEjRWeJq8dFZ4mrzeAAECAwQFBgcICQoLDA0ODw8'],
