@@ -136,6 +136,7 @@ export class Gateway {
     } catch (error) {
       return { code: 1006, reason: (error as Error).message, lastedMs: 0 };
     }
+    if (this.#stopping.signal.aborted) return { code: 1000, reason: '', lastedMs: 0 };
     return new Promise((resolve) => {
       let heartbeat: ReturnType<typeof setTimeout> | undefined;
       let isAcked = true;

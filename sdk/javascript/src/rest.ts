@@ -77,7 +77,7 @@ export class Rest {
     const { method, route } = request;
     const { signal } = options;
     const values = [...(request.path ?? [])];
-    const path = route.replace(/\{\w+\}/g, () => encodeURIComponent(values.shift() ?? ''));
+    const path = route.replace(/\{(\w+)\}/g, (_, name: string) => toPathSegment(name, values.shift() ?? ''));
     const key = request.creates ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const isRepeatable = method !== 'POST' || key !== undefined;
     const startedAt = performance.now();
@@ -154,6 +154,12 @@ export class Rest {
     this.#warnings.add(text);
     this.#options.onWarning(text);
   }
+}
+
+/** A parameter of a path. Values that would lead to another path, such as `..`, are refused. */
+function toPathSegment(name: string, value: string): string {
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must not be ${value === '' ? 'empty' : `"${value}"`}.`);
+  return encodeURIComponent(value);
 }
 
 async function readBody(response: Response): Promise<unknown> {

@@ -16,6 +16,7 @@ describe('pages', () => {
     const folder = await mkdtemp(join(tmpdir(), 'parlance-pages-'));
     await mkdir(join(folder, 'web/assets/.git'), { recursive: true });
     await mkdir(join(folder, 'web/assets/folder.js'));
+    await mkdir(join(folder, 'web/kits'));
     const files: Record<string, string | Buffer> = {
       'secret.js': 'secret',
       'web/index.html': '<title>client</title>',
@@ -29,6 +30,7 @@ describe('pages', () => {
       'web/assets/index-Ab_1-x.js.br': brotliCompressSync(script),
       'web/assets/index-Ab_1-x.js.gz': gzipSync(script),
       'web/assets/theme-1.css': 'a{}',
+      'web/kits/parlance-bot.tgz': 'a package',
       'web/assets/.hidden.js': 'secret',
       'web/assets/.git/config.js': 'secret',
     };
@@ -48,6 +50,7 @@ describe('pages', () => {
     ['/developers/reference', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/reference/messages', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/guides/first-bot', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
+    ['/developers/kits/parlance-bot.tgz', 'application/octet-stream', 'no-cache', 'a package'],
     ['/assets/index-Ab_1-x.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable', script],
     ['/assets/theme-1.css', 'text/css; charset=utf-8', 'public, max-age=31536000, immutable', 'a{}'],
     ['/favicon.svg', 'image/svg+xml', 'public, max-age=86400', '<svg/>'],
@@ -123,6 +126,8 @@ describe('pages', () => {
     '/loginx',
     '/Login',
     '/developersx',
+    '/developers/kits/other.tgz',
+    '/developers/kits/-1-py3-none-any.whl',
     '/%6cogin',
     '/etc/passwd',
   ])

@@ -101,6 +101,13 @@ describe('JavaScript kit: requests', () => {
       expect(error.requestId).to.match(/^[\w-]{8,}$/);
     });
 
+  for (const id of ['', '.', '..'])
+    it(`sends no request for the id "${id}", which would lead to another path`, async () => {
+      expect(await failureOf(bot.api.getChannel(id))).to.be.instanceOf(TypeError);
+      expect(await failureOf(bot.api.getChannel('../servers'))).to.be.instanceOf(ApiError);
+      expect(flaky.arrivals.map(({ line }) => line)).to.deep.equal(['GET /api/channels/..%2Fservers']);
+    });
+
   it('names the faulty fields of a refused body', async () => {
     const embeds = [{ title: 'x'.repeat(300) }];
     const error = (await failureOf(bot.api.createMessage(kit.server.general, { embeds }))) as ApiError;
