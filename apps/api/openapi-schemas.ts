@@ -115,7 +115,7 @@ export function createSchemaWriter(): SchemaWriter {
   };
   const toMapping = ({ oneOf, discriminator: { propertyName } }: OneOf): Json =>
     Object.fromEntries(
-      oneOf.map((member) => [(member as unknown as Constants).properties[propertyName]?.const, (writeReference(member) as Json).$ref]),
+      oneOf.map((choice) => [(choice as unknown as Constants).properties[propertyName]?.const, (writeReference(choice) as Json).$ref]),
     );
   const writeReference = (value: unknown): unknown => {
     const known = isSchema(value) ? namedSchemas.get(getParts(value)) : undefined;

@@ -106,7 +106,7 @@ function readOperation(method: string, path: string, operation: OperationObject)
       : [],
   );
   const replies = Object.entries(operation.responses).flatMap(([status, reply]) =>
-    /^2/.test(status) ? [reply.content?.['application/json']?.schema ?? null] : [],
+    status.startsWith('2') ? [reply.content?.['application/json']?.schema ?? null] : [],
   );
   return {
     id: operation.operationId,

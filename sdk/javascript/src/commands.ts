@@ -121,5 +121,5 @@ function toComparable(command: Command | CommandInput): string {
 
 /** Whether the registered commands are exactly the declared ones, in any order. */
 export function areSameCommands(registered: readonly Command[], declared: readonly CommandInput[]): boolean {
-  return [...registered.map(toComparable)].sort().join('\n') === declared.map(toComparable).sort().join('\n');
+  return registered.map(toComparable).sort().join('\n') === declared.map(toComparable).sort().join('\n');
 }

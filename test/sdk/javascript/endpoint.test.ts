@@ -103,7 +103,8 @@ for (const kind of ['listener', 'fetch'] as const)
         });
       await bot.registerCommands();
       const endpoint = createEndpoint({ secret: kit.bot.signingSecret, client: bot });
-      server = createServer(kind === 'listener' ? endpoint.listener : serveFetch(endpoint));
+      const respond = kind === 'listener' ? endpoint.listener : serveFetch(endpoint);
+      server = createServer((request, response) => void respond(request, response));
       await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
       const saved = await kit.api.call('PATCH', `/api/applications/${kit.bot.applicationId}`, {
         as: kit.owner.as,

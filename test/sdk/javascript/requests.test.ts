@@ -97,7 +97,7 @@ describe('JavaScript kit: requests', () => {
     it(`throws an ApiError for ${what}`, async () => {
       const error = (await failureOf(call())) as ApiError;
       expect(error).to.be.instanceOf(ApiError);
-      expect({ ...error }).to.deep.include(expected);
+      expect(error).to.deep.include(expected);
       expect(error.requestId).to.match(/^[\w-]{8,}$/);
     });
 
