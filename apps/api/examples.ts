@@ -19,6 +19,11 @@ const valuesByName: Record<string, unknown> = {
   color: '#3366ff',
   emoji: '👍',
   customStatus: 'Writing a bot',
+  password: 'correct horse battery',
+  newPassword: 'battery staple correct',
+  code: 'hT8xY2kQ',
+  url: 'https://example.org/',
+  description: 'Everything about dice.',
   tag: 'bot',
   token: '<token>',
   type: 'string',
@@ -54,24 +59,35 @@ interface SchemaKeywords {
   format?: string;
   pattern?: string;
   minimum?: number;
+  /** What the documents show instead (`DocumentedAs`). */
+  '~documented'?: TSchema;
+}
+
+/** Whether a value has the type that a schema names. A choice may allow any type. */
+function fits(value: unknown, { type, properties, anyOf, oneOf, allOf }: SchemaKeywords): boolean {
+  if (properties) return false;
+  if (anyOf || oneOf || allOf) return true;
+  if (value === null) return type === 'null';
+  return Array.isArray(value) ? type === 'array' : type === typeof value;
 }
 
 /**
  * An example of a value of `schema`: its own example if it has one, else one made from its parts. Of an object it has the required properties, and the server
- * if there is one.
+ * if there is one. If none is required, it has all.
  */
 export function createExample(schema: TSchema, name = ''): unknown {
   const keywords = schema as SchemaKeywords;
+  if (keywords['~documented']) return createExample(keywords['~documented'], name);
   const { examples, properties, items } = keywords;
   if (examples) return examples[0];
   if ('const' in keywords) return keywords.const;
   if (keywords.enum) return keywords.enum[0];
-  if (name in valuesByName && !properties) return valuesByName[name];
+  if (name in valuesByName && fits(valuesByName[name], keywords)) return valuesByName[name];
   const [choice] = keywords.anyOf ?? keywords.oneOf ?? keywords.allOf ?? [];
   if (choice) return createExample(choice, name);
   if (properties) {
     const { required = [] } = keywords;
-    const shown = Object.entries(properties).filter(([key]) => required.includes(key) || key === 'serverId');
+    const shown = Object.entries(properties).filter(([key]) => required.length === 0 || required.includes(key) || key === 'serverId');
     return Object.fromEntries(shown.map(([key, property]) => [key, createExample(property, key)]));
   }
   switch (keywords.type) {
@@ -84,6 +100,8 @@ export function createExample(schema: TSchema, name = ''): unknown {
       return false;
     case 'string':
       return keywords.format === 'date-time' ? '2026-01-31T12:00:00.000Z' : keywords.pattern?.includes('{19}') ? valuesByName.id : 'text';
+    case 'object':
+      return {};
     default:
       return null;
   }

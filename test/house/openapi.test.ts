@@ -10,10 +10,13 @@ interface Parameter {
   $ref?: string;
   name: string;
   in: string;
+  description: string;
+  schema: Json;
 }
 interface Operation {
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   security: Json[];
   parameters: Parameter[];
@@ -21,6 +24,8 @@ interface Operation {
   responses: Record<string, Json>;
 }
 type Document = {
+  webhooks: Record<string, { post: Operation }>;
+
   openapi: string;
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
@@ -93,7 +98,15 @@ describe('OpenAPI document', () => {
     ajv.addSchema({ $id: 'api', components: document.components });
     for (const name of Object.keys(document.components.schemas ?? {}))
       expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name).not.to.throw();
-    expect(Object.keys(document.components.schemas ?? {})).to.include.members(['Error', 'Message', 'Channel', 'MessageInput']);
+    expect(Object.keys(document.components.schemas ?? {})).to.include.members([
+      'Error',
+      'ErrorCode',
+      'Message',
+      'MessageInput',
+      'Interaction',
+      'GatewayEvent',
+      'PresenceChange',
+    ]);
   });
 
   it('has the payload of every event as a named schema', () => {
@@ -120,7 +133,7 @@ describe('OpenAPI document', () => {
   it('describes the body, idempotency key, headers and all error statuses of creating a message', () => {
     const { requestBody, parameters, responses, security } = operationOf(render(), 'post', '/api/channels/{channelId}/messages');
     const schema = { $ref: '#/components/schemas/MessageInput' };
-    expect(requestBody?.content['application/json']).to.deep.equal({ schema });
+    expect(requestBody?.content['application/json']).to.deep.include({ schema });
     const form = requestBody?.content['multipart/form-data'] as { schema: { properties: Json } };
     expect(form.schema.properties.payload_json).to.deep.equal(schema);
     expect(form.schema.properties.files).to.include({ type: 'array', maxItems: 10 });
@@ -131,11 +144,31 @@ describe('OpenAPI document', () => {
     expect(security).to.deep.equal([{ Bot: [] }, { Bearer: [] }, { Cookie: [] }]);
   });
 
+  it('describes every operation and parameter, and gives an example of every JSON body', () => {
+    const document = render();
+    for (const [path, item] of [...Object.entries(document.paths), ...Object.entries(document.webhooks)])
+      for (const [method, { summary, description, parameters, requestBody, responses }] of Object.entries(item)) {
+        const at = `${method} ${path}`;
+        expect(summary, at).to.have.length.within(5, 120);
+        expect(description, at).to.have.length.above(10);
+        for (const one of parameters) if (!one.$ref) expect(one.description, `${at} ${one.name}`).to.have.length.above(10);
+        const successes = Object.entries(responses).flatMap(([status, response]) => (status.startsWith('2') ? [response] : []));
+        for (const body of [requestBody, ...successes] as ({ content?: Record<string, Json> } | undefined)[])
+          if (body?.content?.['application/json']) expect(body.content['application/json'], at).to.have.any.keys('example', 'examples');
+      }
+  });
+
+  it('describes the requests to Interactions Endpoints with the headers that sign them', () => {
+    const { post } = render().webhooks.interactionsEndpoint as { post: Operation };
+    expect(post.parameters.map(({ name }) => name)).to.deep.equal(['X-Service-Timestamp', 'X-Service-Signature']);
+    expect(JSON.stringify(post.requestBody)).to.contain('#/components/schemas/InteractionRequest"');
+  });
+
   it('describes the limits of query parameters', () => {
     const { parameters } = operationOf(render(), 'get', '/api/channels/{channelId}/messages');
     const limit = parameters.find((one) => one.name === 'limit');
     expect(limit).to.include({ in: 'query', required: false });
-    expect(limit).to.have.property('schema').that.includes({ type: 'integer', minimum: 1, maximum: 100 });
+    expect(limit?.schema).to.include({ type: 'integer', minimum: 1, maximum: 100 });
   });
 
   const cases: [what: string, change: (document: Document) => void, error: RegExp][] = [

@@ -13,12 +13,15 @@ export const gatewayRoutes: readonly Route[] = [
     summary: 'Returns the gateway’s address, and for how long a session can be resumed.',
     reply: {
       status: 200,
-      body: Type.Object({
-        url: Type.String(),
-        heartbeatIntervalMs: Type.Integer(),
-        resumeWindowSecs: Type.Integer(),
-        replayLimit: Type.Integer(),
-      }),
+      body: Type.Object(
+        {
+          url: Type.String(),
+          heartbeatIntervalMs: Type.Integer(),
+          resumeWindowSecs: Type.Integer(),
+          replayLimit: Type.Integer(),
+        },
+        { $defs: { GatewayEvent: { $ref: '#/components/schemas/GatewayEvent' } } },
+      ),
     },
     errors: ['rate_limited'],
     run: async ({ config }) => ({

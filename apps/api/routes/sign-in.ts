@@ -60,7 +60,7 @@ export const signInRoutes: readonly Route[] = [
     path: '/api/auth/oidc/link',
     auth: 'none',
     summary:
-      'Links the pending sign-in of this browser to the account of a username and its password, with a code if the account needs one, and logs in. Counts as a login.',
+      'Links the pending sign-in of this browser to an account, and logs in. The account is named by its username and password, with a code if it needs one. Counts as a login.',
     body: SignInLinkInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { listErrorCodes } from '../../../apps/api/openapi.ts';
+import { listErrorCodes } from '../../../apps/api/openapi-errors.ts';
 import type { Route } from '../../../apps/api/route.ts';
 import { routes } from '../../../apps/api/routes/index.ts';
 import { type Answer } from '../../harness/api.ts';
