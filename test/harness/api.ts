@@ -7,6 +7,7 @@ import type { Collection } from '../../lib/store/mongo/database.ts';
 import { migrate } from '../../lib/store/mongo/migrate.ts';
 import { type ApiPlatform, openApiPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { monitoredUrl, onDatabaseCommand } from './commands.ts';
+import { requireDocumented } from './documented.ts';
 import { ignoreManagingWrites } from './intercept.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
@@ -71,16 +72,23 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
       options: { as?: string | undefined; body?: unknown; headers?: Record<string, string> } = {},
     ) {
       const { as, body, headers } = options;
-      const response = await fetch(url + path, {
-        method,
-        headers: {
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-          ...(as ? { Authorization: as } : {}),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      const sent = new Headers({
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(as ? { Authorization: as } : {}),
+        ...headers,
       });
+      const bodyText = typeof body === 'string' ? body : JSON.stringify(body);
+      const response = await fetch(url + path, { method, headers: sent, ...(body === undefined ? {} : { body: bodyText }) });
       const text = await response.text();
+      requireDocumented({
+        method,
+        path,
+        body: bodyText,
+        contentType: sent.get('Content-Type') ?? undefined,
+        status: response.status,
+        headers: response.headers,
+        answer: text,
+      });
       return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : undefined) as T };
     },
     async close() {

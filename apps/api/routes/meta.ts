@@ -29,7 +29,10 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       path: '/api/openapi.json',
       auth: 'none',
       summary: 'Returns this API as an OpenAPI 3.1 document.',
-      reply: { status: 200, body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }) },
+      reply: {
+        status: 200,
+        body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }, { additionalProperties: true }),
+      },
       errors: [],
       run: async ({ config }) =>
         renderOpenApi([...otherRoutes, ...routes], config.baseUrl) as { openapi: string; paths: Record<string, unknown> },
@@ -41,7 +44,13 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       path: '/api/asyncapi.json',
       auth: 'none',
       summary: 'Returns the gateway as an AsyncAPI 3 document.',
-      reply: { status: 200, body: Type.Object({ asyncapi: Type.String(), channels: Type.Record(Type.String(), Type.Unknown()) }) },
+      reply: {
+        status: 200,
+        body: Type.Object(
+          { asyncapi: Type.String(), channels: Type.Record(Type.String(), Type.Unknown()) },
+          { additionalProperties: true },
+        ),
+      },
       errors: [],
       run: async ({ config }) => renderAsyncApi(config.gatewayUrl) as { asyncapi: string; channels: Record<string, unknown> },
     }),

@@ -1,0 +1,127 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { renderOpenApi } from '../../apps/api/openapi.ts';
+import { routes } from '../../apps/api/routes/index.ts';
+
+type Json = Record<string, unknown>;
+interface Content {
+  'application/json'?: Json;
+}
+interface Response {
+  $ref?: string;
+  headers?: Record<string, { $ref: string }>;
+  content?: Content;
+}
+interface Operation {
+  operationId: string;
+  requestBody?: { required: boolean; content: Content };
+  responses: Record<string, Response>;
+}
+
+/** A request that a test has sent, and its answer. Bodies are texts. */
+export interface Exchange {
+  method: string;
+  /** With its query. */
+  path: string;
+  body: string | undefined;
+  contentType: string | undefined;
+  status: number;
+  headers: Headers;
+  answer: string;
+}
+
+const document = JSON.parse(JSON.stringify(renderOpenApi(routes, 'https://chat.test'))) as Json & {
+  paths: Record<string, Record<string, Operation>>;
+};
+
+const resolve = <T>(pointer: string): T =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((at, key) => (at as Json)[key.replaceAll('~1', '/').replaceAll('~0', '~')], document) as T;
+
+/** Forbids fields that are not described, in every object schema within `value`. Schemas below `allOf` describe only a part of an object. */
+function close(value: unknown, isPart = false): unknown {
+  if (Array.isArray(value)) return value.map((inner) => close(inner, isPart));
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, close(inner, key === 'allOf')]));
+  const isOpen = copy.type === 'object' && copy.properties !== undefined && copy.additionalProperties === undefined;
+  return isOpen && !isPart ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** A validator of the schemas of the document; `strict` ones refuse fields that are not described. */
+function createValidators(content: unknown): (pointer: string) => ValidateFunction {
+  const ajv = new Ajv2020({ strict: false });
+  formats.default(ajv, ['date-time']);
+  ajv.addSchema({ $id: 'api', ...(content as Json) });
+  const compiled = new Map<string, ValidateFunction>();
+  return (pointer) => {
+    const known = compiled.get(pointer) ?? ajv.compile({ $ref: `api${encodeURI(pointer)}` });
+    compiled.set(pointer, known);
+    return known;
+  };
+}
+const forRequests = createValidators(document);
+const forAnswers = createValidators(close(document));
+
+const patterns = Object.keys(document.paths)
+  .sort((a, b) => a.split('{').length - b.split('{').length) // a path with fewer parameters matches first, as in the router
+  .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`) }));
+
+const toPointer = (...parts: (string | number)[]): string =>
+  ['#', ...parts.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The faults of a value, or an empty list. */
+function listFaults(validate: ValidateFunction, value: unknown): string[] {
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`);
+}
+
+function listAnswerFaults(operation: Operation, pointer: string, { status, headers, answer }: Exchange): string[] {
+  const declared = operation.responses[status];
+  if (!declared && status < 500) return [`status ${status} is not declared: ${answer}`];
+  const reference = declared ? declared.$ref : operation.responses.default?.$ref;
+  const at = reference ?? `${pointer}/responses/${status}`;
+  const response = resolve<Response>(at);
+  const missing = Object.entries(response.headers ?? {})
+    .filter(([name, { $ref }]) => resolve<{ required?: boolean }>($ref).required && !headers.has(name))
+    .map(([name]) => `the header ${name} is missing`);
+  if (response.content?.['application/json'])
+    return [...missing, ...listFaults(forAnswers(`${at}/content/application~1json/schema`), parse(answer))];
+  return answer !== '' && !response.content ? [...missing, `has an undeclared body: ${answer}`] : missing;
+}
+
+function listRequestFaults(operation: Operation, pointer: string, { status, body, contentType }: Exchange): string[] {
+  if (status >= 300 || body === undefined || !contentType?.startsWith('application/json')) return [];
+  if (!operation.requestBody) return [];
+  return listFaults(forRequests(`${pointer}/requestBody/content/application~1json/schema`), parse(body));
+}
+
+/**
+ * Throws if a request or its answer is not as the OpenAPI document says: an undeclared status, field or body, a body that does not fit its schema, a missing
+ * header. Paths and methods that the document does not have are not checked.
+ */
+export function requireDocumented(exchange: Exchange): void {
+  const method = exchange.method.toLowerCase();
+  const pathname = new URL(exchange.path, 'http://localhost').pathname.replace('/%40me', '/@me');
+  const found = patterns.find(({ path, pattern }) => document.paths[path]?.[method] && pattern.test(pathname));
+  if (!found) return;
+  const operation = document.paths[found.path]?.[method] as Operation;
+  const pointer = toPointer('paths', found.path, method);
+  const faults = [
+    ...listRequestFaults(operation, pointer, exchange).map((fault) => `request: ${fault}`),
+    ...listAnswerFaults(operation, pointer, exchange).map((fault) => `answer: ${fault}`),
+  ];
+  if (faults.length > 0)
+    throw new Error(
+      `${operation.operationId} (${exchange.status}) is not as the OpenAPI document says:\n${faults.join('\n')}\n${exchange.answer.slice(0, 2000)}`,
+    );
+}
