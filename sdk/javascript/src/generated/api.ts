@@ -150,6 +150,10 @@ export class Api {
   /**
    * Lists a page of messages, oldest first: the newest, those before an ID, or those after an ID.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}/messages`
    */
   listMessages(channelId: string, query: ListMessagesQuery = {}, options?: RequestOptions): Promise<Message[]> {
@@ -158,6 +162,14 @@ export class Api {
 
   /**
    * Posts a message. To attach up to 10 files of up to 10 MiB each, send multipart/form-data.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
+   *
+   * Files are sent as `multipart/form-data`: the body in the part `payload_json`, and up to 10 parts `files`.
    *
    * `POST /api/channels/{channelId}/messages`
    */
@@ -168,6 +180,10 @@ export class Api {
   /**
    * Returns one message.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}/messages/{messageId}`
    */
   getMessage(channelId: string, messageId: string, options?: RequestOptions): Promise<Message> {
@@ -176,6 +192,10 @@ export class Api {
 
   /**
    * Edits the caller’s own message. Fields that are left out are kept.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PATCH /api/channels/{channelId}/messages/{messageId}`
    */
@@ -186,6 +206,10 @@ export class Api {
   /**
    * Deletes the caller’s own message, or anyone’s with Manage Messages.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/channels/{channelId}/messages/{messageId}`
    */
   deleteMessage(channelId: string, messageId: string, options?: RequestOptions): Promise<void> {
@@ -194,6 +218,10 @@ export class Api {
 
   /**
    * Lists the first 100 accounts that reacted with an emoji, oldest reaction first.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}`
    */
@@ -204,6 +232,10 @@ export class Api {
   /**
    * Reacts with an emoji. An emoji that is not on the message yet needs Add Reactions.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PUT /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}`
    */
   addReaction(channelId: string, messageId: string, emoji: string, options?: RequestOptions): Promise<void> {
@@ -212,6 +244,10 @@ export class Api {
 
   /**
    * Removes the caller’s own reaction.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/channels/{channelId}/messages/{messageId}/reactions/{emoji}`
    */
@@ -222,6 +258,10 @@ export class Api {
   /**
    * Lists the pinned messages, newest pin first.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}/pins`
    */
   listPins(channelId: string, options?: RequestOptions): Promise<Message[]> {
@@ -230,6 +270,10 @@ export class Api {
 
   /**
    * Pins a message. Needs Manage Messages; in a DM, either participant can.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/channels/{channelId}/pins/{messageId}`
    */
@@ -240,6 +284,10 @@ export class Api {
   /**
    * Unpins a message. Needs Manage Messages; in a DM, either participant can.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/channels/{channelId}/pins/{messageId}`
    */
   unpinMessage(channelId: string, messageId: string, options?: RequestOptions): Promise<void> {
@@ -248,6 +296,10 @@ export class Api {
 
   /**
    * Publishes a message of an announcement channel to every following channel, once. Needs Send Messages for the caller’s own messages, Manage Messages for others’.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `POST /api/channels/{channelId}/messages/{messageId}/crosspost`
    */
@@ -258,6 +310,12 @@ export class Api {
   /**
    * Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
+   *
    * `POST /api/channels/{channelId}/followers`
    */
   followChannel(channelId: string, body: FollowInput, options?: RequestOptions): Promise<Follower> {
@@ -266,6 +324,10 @@ export class Api {
 
   /**
    * Lists the followers of an announcement channel, oldest first: all of them with Manage Webhooks there, otherwise those in which the caller has Manage Webhooks.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/channels/{channelId}/followers`
    */
@@ -276,6 +338,10 @@ export class Api {
   /**
    * Stops following a channel. Needs Manage Webhooks in the following channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/channels/{channelId}/followers/{targetId}`
    */
   unfollowChannel(channelId: string, targetId: string, options?: RequestOptions): Promise<void> {
@@ -284,6 +350,10 @@ export class Api {
 
   /**
    * Shows others for about 9 seconds that the caller is typing, or until the caller posts. Needs Send Messages.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `POST /api/channels/{channelId}/typing`
    */
@@ -294,6 +364,10 @@ export class Api {
   /**
    * Returns what a client needs when it starts or after op 9: the caller’s servers with the channels that the caller can see, direct message channels, and how far the caller has read. A page has at most 100 servers with 1000 channels; `next` is the `after` of the next page. Direct message channels are on the first page.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/users/@me/sync`
    */
   getSync(query: GetSyncQuery = {}, options?: RequestOptions): Promise<Sync> {
@@ -302,6 +376,12 @@ export class Api {
 
   /**
    * Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most 10 a minute of one account in a channel, and 60 in a server.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/channels/{channelId}/threads`
    */
@@ -312,6 +392,10 @@ export class Api {
   /**
    * Lists the threads of a channel, most recent activity first, including archived ones.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}/threads`
    */
   listThreads(channelId: string, options?: RequestOptions): Promise<Channel[]> {
@@ -320,6 +404,10 @@ export class Api {
 
   /**
    * Sends the first answer to an interaction within 3 seconds: a message, or a defer that allows follow-ups for 15 minutes.
+   *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/interactions/{interactionId}/{interactionToken}/callback`
    */
@@ -330,6 +418,10 @@ export class Api {
   /**
    * Posts a follow-up message within 15 minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of 5 requests, then 1 a second, shared with requests for the original answer.
    *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
+   *
    * `POST /api/interactions/{interactionId}/{interactionToken}/followup`
    */
   createFollowup(interactionId: string, interactionToken: string, body: FollowupInput, options?: RequestOptions): Promise<Message> {
@@ -338,6 +430,8 @@ export class Api {
 
   /**
    * Returns the first answer, within the same 15 minutes. An ephemeral answer is not stored, so it is 404.
+   *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
    *
    * `GET /api/interactions/{interactionId}/{interactionToken}/original`
    */
@@ -348,6 +442,8 @@ export class Api {
   /**
    * Edits the first answer like a message, within the same 15 minutes.
    *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
+   *
    * `PATCH /api/interactions/{interactionId}/{interactionToken}/original`
    */
   editOriginalAnswer(interactionId: string, interactionToken: string, body: MessageEdit, options?: RequestOptions): Promise<Message> {
@@ -356,6 +452,8 @@ export class Api {
 
   /**
    * Deletes the first answer, within the same 15 minutes.
+   *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
    *
    * `DELETE /api/interactions/{interactionId}/{interactionToken}/original`
    */
@@ -366,6 +464,10 @@ export class Api {
   /**
    * Lists the global commands. For the bot or the application’s owner.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/applications/{applicationId}/commands`
    */
   listCommands(applicationId: string, options?: RequestOptions): Promise<Command[]> {
@@ -374,6 +476,10 @@ export class Api {
 
   /**
    * Replaces all global commands and returns the saved list.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/applications/{applicationId}/commands`
    */
@@ -384,6 +490,10 @@ export class Api {
   /**
    * Lists the commands of one server, which the bot must be in.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/applications/{applicationId}/servers/{serverId}/commands`
    */
   listServerCommands(applicationId: string, serverId: string, options?: RequestOptions): Promise<Command[]> {
@@ -392,6 +502,10 @@ export class Api {
 
   /**
    * Replaces all commands of one server and returns the saved list.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/applications/{applicationId}/servers/{serverId}/commands`
    */
@@ -402,6 +516,10 @@ export class Api {
   /**
    * Deletes one command, global or of a server.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/applications/{applicationId}/commands/{commandId}`
    */
   deleteCommand(applicationId: string, commandId: string, options?: RequestOptions): Promise<void> {
@@ -410,6 +528,10 @@ export class Api {
 
   /**
    * Lists the slash and prefix commands that can be used in this channel, each with its application. `q` filters by a part of the name.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/channels/{channelId}/commands`
    */
@@ -420,6 +542,10 @@ export class Api {
   /**
    * Sets the caller’s status and custom status. Others see the status only while the caller is connected to the gateway.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PATCH /api/users/@me/presence`
    */
   updatePresence(body: PresencePatch, options?: RequestOptions): Promise<Me> {
@@ -428,6 +554,10 @@ export class Api {
 
   /**
    * Returns the profile of the caller, or of someone who shares a server or a direct message channel with the caller.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/users/{userId}/profile`
    */
@@ -438,6 +568,10 @@ export class Api {
   /**
    * Updates the caller’s display name, bio and pronouns. null and an empty string clear a field. A new display name is sent as `USER_UPDATE`.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PATCH /api/users/@me`
    */
   updateMe(body: MePatch, options?: RequestOptions): Promise<MeDetails> {
@@ -446,6 +580,12 @@ export class Api {
 
   /**
    * Opens a direct message channel with someone who shares a server with the caller, or returns the existing one.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/users/@me/channels`
    */
@@ -456,6 +596,10 @@ export class Api {
   /**
    * Lists the caller’s direct message channels, most recent activity first, at most 1000.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/users/@me/channels`
    */
   listDirectMessages(options?: RequestOptions): Promise<DmChannel[]> {
@@ -464,6 +608,12 @@ export class Api {
 
   /**
    * Lists the servers that the caller is in, oldest first, at most 1000.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * The headers `X-Has-More` and `Link` say whether there is another page.
    *
    * `GET /api/servers`
    */
@@ -474,6 +624,10 @@ export class Api {
   /**
    * Returns a full server with the channels that the caller can see.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/servers/{serverId}`
    */
   getServer(serverId: string, options?: RequestOptions): Promise<Server> {
@@ -482,6 +636,10 @@ export class Api {
 
   /**
    * Updates a server. Needs Manage Server. Only the owner can transfer it with `ownerId`.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PATCH /api/servers/{serverId}`
    */
@@ -492,6 +650,10 @@ export class Api {
   /**
    * Deletes a server and everything in it. Only the owner can.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/servers/{serverId}`
    */
   deleteServer(serverId: string, options?: RequestOptions): Promise<void> {
@@ -500,6 +662,12 @@ export class Api {
 
   /**
    * Lists the members of a server by user id. Without parameters it returns the first 1000, otherwise pages of `limit` (default 100). `query` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first 1000 matches of each kind of name.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * The headers `X-Has-More` and `Link` say whether there is another page.
    *
    * `GET /api/servers/{serverId}/members`
    */
@@ -510,6 +678,10 @@ export class Api {
   /**
    * Returns one member of a server.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/servers/{serverId}/members/{userId}`
    */
   getMember(serverId: string, userId: string, options?: RequestOptions): Promise<Member> {
@@ -518,6 +690,10 @@ export class Api {
 
   /**
    * Removes a member whose highest role is below the caller’s. They can rejoin with an invite. Needs Kick Members.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/servers/{serverId}/members/{userId}`
    */
@@ -528,6 +704,10 @@ export class Api {
   /**
    * Leaves the server. A bot’s own role is deleted. The owner cannot leave.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/users/@me/servers/{serverId}`
    */
   leaveServer(serverId: string, options?: RequestOptions): Promise<void> {
@@ -536,6 +716,10 @@ export class Api {
 
   /**
    * Gives a member a role below the caller’s highest role. Needs Manage Roles.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/servers/{serverId}/members/{userId}/roles/{roleId}`
    */
@@ -546,6 +730,10 @@ export class Api {
   /**
    * Removes a role below the caller’s highest role from a member. Needs Manage Roles.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/servers/{serverId}/members/{userId}/roles/{roleId}`
    */
   removeMemberRole(serverId: string, userId: string, roleId: string, options?: RequestOptions): Promise<void> {
@@ -554,6 +742,10 @@ export class Api {
 
   /**
    * Lists moderation and management actions, newest first. Needs Manage Server.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/servers/{serverId}/audit-log`
    */
@@ -564,6 +756,10 @@ export class Api {
   /**
    * Bans an account, whether or not it is in the server. Repeating the call replaces the reason. Needs Ban Members and a highest role above the target’s.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PUT /api/servers/{serverId}/bans/{userId}`
    */
   banMember(serverId: string, userId: string, body: BanInput = {}, options?: RequestOptions): Promise<void> {
@@ -572,6 +768,10 @@ export class Api {
 
   /**
    * Removes a ban. Needs Ban Members.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/servers/{serverId}/bans/{userId}`
    */
@@ -582,6 +782,12 @@ export class Api {
   /**
    * Lists the server’s bans, newest first, at most 1000. Pass the ID of the last banned account as `before` to get the next page. Needs Ban Members.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * The headers `X-Has-More` and `Link` say whether there is another page.
+   *
    * `GET /api/servers/{serverId}/bans`
    */
   listBans(serverId: string, query: ListBansQuery = {}, options?: RequestOptions): Promise<Ban[]> {
@@ -590,6 +796,12 @@ export class Api {
 
   /**
    * Creates a channel, last in its category. Needs Manage Channels, and for `overwrites` Manage Roles.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/servers/{serverId}/channels`
    */
@@ -600,6 +812,10 @@ export class Api {
   /**
    * Returns a channel. Needs View Channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}`
    */
   getChannel(channelId: string, options?: RequestOptions): Promise<Channel> {
@@ -608,6 +824,10 @@ export class Api {
 
   /**
    * Updates a channel. Needs Manage Channels.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PATCH /api/channels/{channelId}`
    */
@@ -618,6 +838,10 @@ export class Api {
   /**
    * Deletes a channel with its messages and threads. Deleting a category keeps its channels. Needs Manage Channels.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/channels/{channelId}`
    */
   deleteChannel(channelId: string, options?: RequestOptions): Promise<void> {
@@ -626,6 +850,10 @@ export class Api {
 
   /**
    * Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/channels/{channelId}/overwrites/{roleOrUserId}`
    */
@@ -636,6 +864,10 @@ export class Api {
   /**
    * Deletes the permission overwrite of a channel for a role or member. Needs Manage Roles.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/channels/{channelId}/overwrites/{roleOrUserId}`
    */
   deleteOverwrite(channelId: string, roleOrUserId: string, options?: RequestOptions): Promise<void> {
@@ -644,6 +876,10 @@ export class Api {
 
   /**
    * Lists the server’s roles, highest first, `@everyone` last.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/servers/{serverId}/roles`
    */
@@ -654,6 +890,12 @@ export class Api {
   /**
    * Creates a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and every permission that the role grants.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
+   *
    * `POST /api/servers/{serverId}/roles`
    */
   createRole(serverId: string, body: RoleInput, options?: RequestOptions): Promise<Role> {
@@ -662,6 +904,10 @@ export class Api {
 
   /**
    * Changes or moves a role below the caller’s highest role. Needs Manage Roles and every permission that is added or removed.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PATCH /api/servers/{serverId}/roles/{roleId}`
    */
@@ -672,6 +918,10 @@ export class Api {
   /**
    * Deletes a role below the caller’s highest role. Needs Manage Roles.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/servers/{serverId}/roles/{roleId}`
    */
   deleteRole(serverId: string, roleId: string, options?: RequestOptions): Promise<void> {
@@ -680,6 +930,12 @@ export class Api {
 
   /**
    * Creates an invite. Any member can; staff servers require Manage Server. In developer servers an invite works once, for at most an hour.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/servers/{serverId}/invites`
    */
@@ -690,6 +946,10 @@ export class Api {
   /**
    * Lists the server’s active invites, oldest first. Needs Manage Server.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/servers/{serverId}/invites`
    */
   listInvites(serverId: string, options?: RequestOptions): Promise<Invite[]> {
@@ -698,6 +958,10 @@ export class Api {
 
   /**
    * Returns a preview of the invite’s server for anyone who has the code.
+   *
+   * Needs no credential.
+   *
+   * Counts against the rate limit bucket `address`.
    *
    * `GET /api/invites/{code}`
    */
@@ -708,6 +972,10 @@ export class Api {
   /**
    * Deletes an invite. Needs Manage Server.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `DELETE /api/invites/{code}`
    */
   deleteInvite(code: string, options?: RequestOptions): Promise<void> {
@@ -716,6 +984,12 @@ export class Api {
 
   /**
    * Creates a webhook in a text or announcement channel, up to 15 in each. Needs Manage Webhooks. Its URL is secret.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/channels/{channelId}/webhooks`
    */
@@ -726,6 +1000,10 @@ export class Api {
   /**
    * Lists the webhooks of a channel with their URLs, oldest first. Needs Manage Webhooks.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/channels/{channelId}/webhooks`
    */
   listWebhooks(channelId: string, options?: RequestOptions): Promise<Webhook[]> {
@@ -734,6 +1012,10 @@ export class Api {
 
   /**
    * Returns a webhook with its URL. Needs Manage Webhooks in its channel.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/webhooks/{webhookId}`
    */
@@ -744,6 +1026,10 @@ export class Api {
   /**
    * Renames a webhook. Its URL and its old messages do not change. Needs Manage Webhooks in its channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PATCH /api/webhooks/{webhookId}`
    */
   updateWebhook(webhookId: string, body: WebhookPatch, options?: RequestOptions): Promise<Webhook> {
@@ -752,6 +1038,10 @@ export class Api {
 
   /**
    * Deletes a webhook. Its URL stops working. Needs Manage Webhooks in its channel.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/webhooks/{webhookId}`
    */
@@ -762,6 +1052,10 @@ export class Api {
   /**
    * Resets a webhook’s token and URL. The old URL stops working at once. Needs Manage Webhooks in its channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `POST /api/webhooks/{webhookId}/token`
    */
   resetWebhookToken(webhookId: string, options?: RequestOptions): Promise<NewWebhook> {
@@ -770,6 +1064,10 @@ export class Api {
 
   /**
    * Posts a message to the webhook’s channel under the webhook’s name, with the tag `bot`. Limit: 5 posts in any 5 seconds.
+   *
+   * The id and the token in the path are the credential; an `Authorization` header is ignored.
+   *
+   * Send an `Idempotency-Key` so that a repeated request creates nothing twice.
    *
    * `POST /api/webhooks/{webhookId}/{webhookToken}`
    */
@@ -780,6 +1078,10 @@ export class Api {
   /**
    * Lists the last 50 code host deliveries to a webhook, newest first, without those that are not posted yet. Needs Manage Webhooks in its channel.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/webhooks/{webhookId}/deliveries`
    */
   listWebhookDeliveries(webhookId: string, options?: RequestOptions): Promise<WebhookDeliveryPage> {
@@ -788,6 +1090,10 @@ export class Api {
 
   /**
    * Returns the Community and Discovery settings of a server. Needs Manage Server.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/servers/{serverId}/community`
    */
@@ -798,6 +1104,10 @@ export class Api {
   /**
    * Turns Community on or off, or changes its channels. Pass `new` in place of a channel ID to create the channel. Needs Manage Server.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PUT /api/servers/{serverId}/community`
    */
   setCommunity(serverId: string, body: CommunityInput, options?: RequestOptions): Promise<CommunitySettings> {
@@ -806,6 +1116,10 @@ export class Api {
 
   /**
    * Lists a Community server in Discovery or removes it, and sets its category, description and tags there. Needs Manage Server.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `PUT /api/servers/{serverId}/discovery`
    */
@@ -816,6 +1130,10 @@ export class Api {
   /**
    * Lists the servers in Discovery, most members first. `q` searches name, description and tags, ignoring case.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/discovery/servers`
    */
   listDiscoveryServers(query: ListDiscoveryServersQuery = {}, options?: RequestOptions): Promise<DiscoveryPage> {
@@ -824,6 +1142,10 @@ export class Api {
 
   /**
    * Lists the App Directory: verified bots first, then by number of servers. `q` searches name, description and bot username, ignoring case.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `GET /api/discovery/apps`
    */
@@ -834,6 +1156,10 @@ export class Api {
   /**
    * Sets the caller’s avatar. One PNG, JPEG, WebP or GIF image of up to 2 MiB as the body; it is cropped to a square WebP of 256 pixels. The change is sent as USER_UPDATE.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PUT /api/users/@me/avatar`
    */
   setAvatar(image: Blob, options?: RequestOptions): Promise<Picture> {
@@ -842,6 +1168,10 @@ export class Api {
 
   /**
    * Removes the caller’s avatar.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/users/@me/avatar`
    */
@@ -852,6 +1182,10 @@ export class Api {
   /**
    * Sets a server’s icon. Needs Manage Server. One PNG, JPEG, WebP or GIF image of up to 2 MiB as the body; it is cropped to a square WebP of 256 pixels.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `PUT /api/servers/{serverId}/icon`
    */
   setServerIcon(serverId: string, image: Blob, options?: RequestOptions): Promise<Picture> {
@@ -860,6 +1194,10 @@ export class Api {
 
   /**
    * Removes a server’s icon. Needs Manage Server.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
    *
    * `DELETE /api/servers/{serverId}/icon`
    */
@@ -870,6 +1208,10 @@ export class Api {
   /**
    * Returns the caller’s own account.
    *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
    * `GET /api/auth/me`
    */
   getMe(options?: RequestOptions): Promise<Me> {
@@ -878,6 +1220,10 @@ export class Api {
 
   /**
    * Returns the gateway’s address, and for how long a session can be resumed.
+   *
+   * Needs no credential.
+   *
+   * Counts against the rate limit bucket `address`.
    *
    * `GET /api/gateway`
    */
@@ -897,6 +1243,10 @@ export class Api {
 
   /**
    * Returns who can create accounts and servers on this installation.
+   *
+   * Needs no credential.
+   *
+   * Counts against the rate limit bucket `address`.
    *
    * `GET /api/instance`
    */

@@ -551,6 +551,81 @@ export interface FollowupInput {
   ephemeral?: boolean;
 }
 
+/** An event of the gateway: `t` is its name, and `d` its payload. */
+export type GatewayEvent = {
+  t: 'MESSAGE_CREATE';
+  d: Message;
+} | {
+  t: 'MESSAGE_UPDATE';
+  d: Message;
+} | {
+  t: 'MESSAGE_DELETE';
+  d: MessageDeleted;
+} | {
+  t: 'REACTION_ADD';
+  d: ReactionChange;
+} | {
+  t: 'REACTION_REMOVE';
+  d: ReactionChange;
+} | {
+  t: 'PINS_UPDATE';
+  d: PinsChange;
+} | {
+  t: 'TYPING_START';
+  d: TypingStarted;
+} | {
+  t: 'CHANNEL_CREATE';
+  d: Channel;
+} | {
+  t: 'CHANNEL_UPDATE';
+  d: Channel;
+} | {
+  t: 'CHANNEL_DELETE';
+  d: ChannelDeleted;
+} | {
+  t: 'MEMBER_ADD';
+  d: MemberChange;
+} | {
+  t: 'MEMBER_UPDATE';
+  d: MemberChange;
+} | {
+  t: 'MEMBER_REMOVE';
+  d: MemberRemoved;
+} | {
+  t: 'ROLE_CREATE';
+  d: RoleChange;
+} | {
+  t: 'ROLE_UPDATE';
+  d: RoleChange;
+} | {
+  t: 'ROLE_DELETE';
+  d: RoleDeleted;
+} | {
+  t: 'SERVER_CREATE';
+  d: Server;
+} | {
+  t: 'SERVER_UPDATE';
+  d: ServerSummary;
+} | {
+  t: 'SERVER_DELETE';
+  d: ServerDeleted;
+} | {
+  t: 'PRESENCE_UPDATE';
+  d: PresenceChange;
+} | {
+  t: 'USER_UPDATE';
+  d: PublicUser;
+} | {
+  t: 'INTERACTION_CREATE';
+  d: Interaction;
+} | {
+  t: 'INTERACTION_UPDATE';
+  d: InteractionUpdate;
+} | {
+  t: 'READ_UPDATE';
+  d: ReadUpdate;
+};
+
 /** What this installation allows. */
 export interface Instance {
   /** Who can create an account. `open`: everyone. `invite`: who has an invite to a server. `closed`: nobody. */
@@ -589,6 +664,18 @@ export interface InteractionData {
   name: string;
   /** The options that were filled in, in the order of the command. */
   options: OptionValue[];
+}
+
+/** The state of an interaction. `created`: waits for the first answer. `answered`: has it. `deferred`: the bot announced an answer. `expired`: no answer came within 3 seconds. */
+export type InteractionState = 'created' | 'answered' | 'deferred' | 'expired';
+
+/** The state of an interaction, for the person who used the command. */
+export interface InteractionUpdate {
+  /** The id of the interaction. */
+  id: string;
+  /** The channel in which the command was used. */
+  channelId: string;
+  state: InteractionState;
 }
 
 /** The person who used a command. */
@@ -1046,6 +1133,14 @@ export interface ReadState {
   lastMessageId: string | null;
   /** The number of unread messages of others that mention the person, a role of the person, or everyone. At most 99 are counted. */
   mentions: number;
+}
+
+/** The read mark of a person in a channel has moved to this message. */
+export interface ReadUpdate {
+  /** The channel that was read. */
+  channelId: string;
+  /** The newest message that was read. */
+  messageId: string;
 }
 
 /** The current state of the message that a reply answers. */
