@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { aptInstall, whyNoInstall } from './apt-install.ts';
 
 /** Executable names of Chromium; the first one found is used. */
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-const run = promisify(execFile);
-/** How long an installation may take, in milliseconds. */
-const installMs = 10 * 60_000;
 
 /** The path of a Chromium on this machine: `CHROMIUM` if it is set, else the first one on the PATH. Null if there is none. */
 export function findChromium(): string | null {
@@ -34,20 +30,16 @@ export async function ensureChromium(report: (line: string) => void): Promise<st
   if (found) return found;
   const skipped = (reason: string): string =>
     `Skipping the browser tests, because ${reason}. To run them, install Chromium or set CHROMIUM to its path.`;
-  if (process.getuid?.() !== 0) {
-    report(skipped('Chromium is not installed and only root can install it'));
+  const refusal = whyNoInstall('Chromium');
+  if (refusal) {
+    report(skipped(refusal));
     return null;
   }
   report('installing Chromium for the browser tests');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (...args: string[]) => run('apt-get', ['-y', '-qq', ...args], { env, timeout: installMs, maxBuffer: 64 * 1024 * 1024 });
   try {
-    // The package lists may be outdated or missing.
-    await apt('update').catch(() => undefined);
-    await apt('install', '--no-install-recommends', 'chromium');
+    await aptInstall('chromium');
   } catch (error) {
-    const reason = (error as Error).message.trim().split('\n').at(-1);
-    report(skipped(`Chromium could not be installed (${reason})`));
+    report(skipped(`Chromium could not be installed (${(error as Error).message})`));
     return null;
   }
   return findChromium();

@@ -107,16 +107,23 @@ const changedMs = (...folders) =>
     ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
   );
 
+const pythonKitVersion = () => /"(.+)"/.exec(readFileSync(inRoot('sdk/python/parlance/version.py'), 'utf8').split('VERSION =')[1])[1];
+
 /** The pages for browsers and the kits that they offer: the file whose modification time is that of the last build, its sources, and the build script. */
 const pages = [
   {
     built: 'dist/web/index.html',
-    sources: ['apps/web', 'lib/base'],
+    sources: ['apps/web', 'docs/guides', 'lib/base'],
     script: ['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'],
   },
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
   // After the pages, because their build empties dist/web.
   { built: 'dist/web/kits/parlance-bot.tgz', sources: ['sdk/javascript'], script: ['sdk/javascript/pack.mjs'] },
+  {
+    built: `dist/web/kits/parlance-${pythonKitVersion()}-py3-none-any.whl`,
+    sources: ['sdk/python'],
+    script: ['sdk/python/wheel.mjs', 'dist/web/kits'],
+  },
 ];
 
 /** Builds the pages whose sources are newer than their last build. */

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureChromium } from './chromium.ts';
+import { ensurePython } from './python.ts';
 import { type Stores, startStores } from './stores.ts';
 import { print, startProgress } from './terminal.ts';
 
 /*
- * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser, and runs the tests with them.
+ * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser and Python, and runs the tests with them.
  */
 const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
 
@@ -27,6 +28,7 @@ let stores: Stores | undefined;
 const steps = startProgress('starting the stores for the tests');
 try {
   const chromium = await ensureChromium(steps.report);
+  const python = await ensurePython(steps.report);
   stores = await startStores({ dataDir: folder, durable: false, report: steps.report });
   steps.stop();
   const { mongodbUrl: MONGODB_URL, redisUrl: REDIS_URL } = stores;
@@ -37,6 +39,7 @@ try {
     MONGODB_URL,
     REDIS_URL,
     ...(chromium && { CHROMIUM: chromium }),
+    ...(python && { PYTHON: python }),
   });
 } catch (error) {
   print((error as Error).message);

@@ -9,6 +9,7 @@ import { botEvents, type EventName, events, optInEvents } from '../../lib/contra
 export interface Schema {
   $ref?: string;
   type?: string | string[];
+  format?: string;
   const?: unknown;
   enum?: unknown[];
   anyOf?: Schema[];
@@ -34,7 +35,7 @@ export interface Operation {
   id: string;
   method: string;
   path: string;
-  /** Summary and description, for a doc comment. */
+  /** What it does, for a doc comment. */
   text: string;
   /** The parameters of the path, in its order. */
   pathParameters: string[];
@@ -112,7 +113,7 @@ function readOperation(method: string, path: string, operation: OperationObject)
     id: operation.operationId,
     method: method.toUpperCase(),
     path,
-    text: [operation.summary, operation.description].filter(Boolean).join('\n\n'),
+    text: operation.description ?? operation.summary ?? '',
     pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
     query,
     body: readBody(operation),

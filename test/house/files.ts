@@ -17,6 +17,7 @@ export const pages = [
   ...filesIn('docs', /\.md$/),
   'apps/local/documentdb/README.md',
   'sdk/javascript/README.md',
+  'sdk/python/README.md',
 ];
 
 /** The paths of the files of the contract with schemas of requests, responses and events. */

@@ -1,0 +1,1 @@
+"""Modules that `npm run kits` generates from the API."""

@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { freePort } from '../../../apps/local/probe.ts';
+import { startTcpProxy, type TcpProxy } from '../../harness/tcp-proxy.ts';
+import { use } from '../../harness/use.ts';
+import { ScriptedService } from '../javascript/scripted-service.ts';
+import { type Program, usePrograms, usePythonKit } from './python-fixture.ts';
+
+const contentsOf = ({ lines }: Program): unknown[] => lines.flatMap(({ content }) => content ?? []);
+const texts = (count: number, start = 'message'): string[] => Array.from({ length: count }, (_, at) => `${start} ${at}`);
+
+describe('sdk/python: the gateway connection', () => {
+  const service = use(ScriptedService.start, { each: true });
+  const run = usePrograms();
+  const start = (env: Record<string, string> = {}): Program =>
+    run('record', { PARLANCE_URL: service.url, PARLANCE_TOKEN: 'Bot secret', ...env });
+  /** A program with the session `s1`. */
+  const connect = async (env: Record<string, string> = {}): Promise<Program> => {
+    const program = start(env);
+    expect(await service.next()).to.deep.equal({ op: 2, d: { token: 'secret', events: ['MEMBER_ADD'] } });
+    service.ready();
+    await program.waitFor(({ ready }) => ready === 's1');
+    return program;
+  };
+  const resumeFrom = (seq: string) => ({ op: 6, d: { token: 'secret', sessionId: 's1', seq } });
+
+  const interruptions: [what: string, cut: () => void][] = [
+    ['the connection breaks', () => service.last.terminate()],
+    ['the gateway stops', () => service.send({ op: 7, d: { retryAfterMs: 1 } })],
+    ['another code closes the socket', () => service.last.close(4008)],
+  ];
+  for (const [what, cut] of interruptions)
+    it(`resumes from the last position when ${what}`, async () => {
+      const program = await connect();
+      service.message(7);
+      await program.waitFor(({ content }) => content === 'message 7');
+      cut();
+      expect(await service.next()).to.deep.equal(resumeFrom('7'));
+      service.message(8);
+      service.send({ op: 0, t: 'RESUMED', s: '8', d: { replayed: 1 } });
+      await program.waitFor(({ content }) => content === 'message 8');
+      expect(contentsOf(program)).to.deep.equal(['message 7', 'message 8']);
+    });
+
+  it('resumes when a heartbeat is not acknowledged', async () => {
+    service.heartbeatIntervalMs = 100;
+    service.acks = false;
+    await connect();
+    expect(await service.next()).to.deep.equal(resumeFrom('0'));
+    expect(await service.heartbeat()).to.be.oneOf(['0', null]);
+  });
+
+  const ends: [what: string, end: () => void][] = [
+    ['op 9', () => service.send({ op: 9, d: { resumable: false, reason: 'the session does not exist' } })],
+    ['4007', () => service.last.close(4007)],
+  ];
+  for (const [what, end] of ends)
+    it(`identifies after ${what}`, async () => {
+      const program = await connect();
+      end();
+      expect((await service.next()).op).to.equal(2);
+      service.ready('s2');
+      await program.waitFor(({ ready }) => ready === 's2');
+    });
+
+  for (const code of [4002, 4004, 4012])
+    it(`ends with an error when the gateway closes with ${code}`, async () => {
+      const program = await connect();
+      service.last.close(code, 'the reason of the gateway');
+      expect(await program.ended).to.equal(1);
+      expect(program.log()).to.match(new RegExp(`GatewayClosed: .* ${code}: the reason of the gateway`));
+      expect(service.sockets).to.have.length(1);
+    });
+
+  it('handles the events of a channel one after another, and reads no more than it can handle', async () => {
+    const program = await connect({ MAX_PENDING: '2' });
+    const sent = texts(12).map((text, at) => (at % 4 === 0 ? `slow ${text}` : text));
+    for (const [at, text] of sent.entries()) service.message(at, text);
+    await program.waitFor(({ content }) => content === sent.at(-1));
+    expect(contentsOf(program)).to.deep.equal(sent);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    it(`ends its session and finishes its work at ${signal}`, async () => {
+      const program = await connect();
+      const closed = once(service.last, 'close');
+      service.message(1, 'slow to the end');
+      service.message(2, 'read');
+      service.send({ op: 0, t: 'MEMBER_ADD', s: '3', d: { serverId: '1', member: { user: { username: 'ada' } } } });
+      await program.waitFor(({ joined }) => joined === 'ada'); // what came before has been read
+      expect(await program.stop(signal)).to.equal(0);
+      expect((await closed)[0]).to.equal(1000);
+      expect(contentsOf(program)).to.deep.equal(['slow to the end', 'read']);
+    });
+});
+
+describe('sdk/python: dropped connections', () => {
+  let proxy: TcpProxy;
+  const kit = usePythonKit(async () => {
+    const port = String(await freePort());
+    proxy = await startTcpProxy(`ws://127.0.0.1:${port}/gateway`, Number(port));
+    return { GATEWAY_PORT: port, GATEWAY_URL: proxy.url, HEARTBEAT_INTERVAL_MS: '1000' };
+  });
+  after(() => proxy?.close());
+  const run = usePrograms();
+
+  it('lose no message, and bring none twice or out of order', async () => {
+    const program = run('record', kit.env());
+    await program.waitFor(({ ready }) => ready !== undefined);
+    const posted = texts(60, 'posted');
+    for (const [at, text] of posted.entries()) {
+      await kit.post(text);
+      if (at % 20 === 5) proxy.cut();
+      if (at % 20 === 10) proxy.mend();
+      if (at === 35) proxy.freeze('open'); // a peer that hangs: only missed acknowledgements show it
+    }
+    await program.waitFor(({ content }) => content === posted.at(-1));
+    expect(contentsOf(program)).to.deep.equal(posted);
+    expect(program.lines.filter(({ ready }) => ready !== undefined)).to.have.length(1);
+    expect(program.log()).to.include('was resumed');
+  });
+});

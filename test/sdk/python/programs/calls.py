@@ -1,0 +1,47 @@
+"""Calls the operations that it reads from stdin, as lines of JSON, and prints their results."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from typing import Any
+
+import parlance
+from parlance.codec import encode
+
+logging.basicConfig(level=logging.INFO)
+
+
+async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
+    fields = request["fields"]
+    if "files" in fields:
+        fields["files"] = [parlance.File(name, text.encode()) for name, text in fields["files"]]
+    if "embeds" in fields:
+        fields["embeds"] = [parlance.Embed(**embed) for embed in fields["embeds"]]
+    answer: dict[str, Any] = {"id": request["id"]}
+    try:
+        answer["result"] = encode(await getattr(bot.api, request["call"])(*request["path"], **fields))
+    except parlance.ApiError as error:
+        answer["error"] = {
+            "text": str(error),
+            "status": error.status,
+            "code": error.code,
+            "missing": error.missing,
+            "fields": [field.path for field in error.fields],
+            "requestId": error.request_id,
+        }
+    except parlance.RequestFailed as error:
+        answer["error"] = {"text": str(error), "code": "failed"}
+    print(json.dumps(answer), flush=True)
+
+
+async def main() -> None:
+    running = set()
+    async with parlance.Client(timeout=float(os.environ.get("TIMEOUT", "15"))) as bot:
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            running.add(asyncio.create_task(call(bot, json.loads(line))))
+        await asyncio.wait(running)
+
+
+asyncio.run(main())

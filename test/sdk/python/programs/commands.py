@@ -1,0 +1,80 @@
+"""A bot with commands of every kind. Each message of people that begins with "release" lets /slow answer."""
+
+import asyncio
+import json
+
+import parlance
+
+bot = parlance.Client(auto_defer=0.3)
+released = asyncio.Event()
+
+
+@bot.command("roll", options={"sides": "How many sides.", "note": "A note."})
+async def roll(interaction: parlance.Interaction, sides: int, note: str | None = None) -> None:
+    """Rolls a die."""
+    message = await interaction.reply(f"{sides + 1} {note.upper() if note else 'no note'}")
+    await bot.api.add_reaction(message.channel_id, message.id, "🎲")
+    await interaction.follow_up("only for you", ephemeral=True)
+
+
+@bot.command("types", description="Takes every type.", ephemeral=True)
+async def types(
+    interaction: parlance.Interaction,
+    sure: bool,
+    share: float,
+    person: parlance.UserId,
+    group: parlance.RoleId,
+    place: parlance.ChannelId,
+) -> None:
+    await interaction.reply(json.dumps([sure, share, person, group, place]))
+
+
+@bot.command("slow", description="Takes its time.")
+async def slow(interaction: parlance.Interaction) -> None:
+    await released.wait()
+    await interaction.reply("late, but here")
+    await interaction.edit_reply("late, but edited")
+
+
+@bot.command("removed", description="Deletes its answer.")
+async def removed(interaction: parlance.Interaction) -> None:
+    await interaction.reply("soon gone")
+    await interaction.delete_reply()
+
+
+@bot.command("broken", description="Fails.")
+async def broken(interaction: parlance.Interaction) -> None:
+    raise RuntimeError("a fault of the handler")
+
+
+@bot.command("twice", description="Answers twice.")
+async def twice(interaction: parlance.Interaction) -> None:
+    await interaction.reply("the first answer")
+    await interaction.reply("the second answer")
+
+
+@bot.command("long", description="Answers with too much, then with less.")
+async def long(interaction: parlance.Interaction) -> None:
+    try:
+        await interaction.reply("x" * 2001)
+    except parlance.ApiError as error:
+        await interaction.reply(f"refused: {error.code}")
+
+
+@bot.prefix_command("!", "echo", description="Repeats a text.")
+async def echo(message: parlance.Message, text: str) -> None:
+    await bot.api.create_message(message.channel_id, content=f"echo: {text}", reply_to=message.id)
+
+
+@bot.on_message
+async def on_message(message: parlance.Message) -> None:
+    if message.content == "release":
+        released.set()
+
+
+@bot.event("ready")
+async def on_ready(ready: parlance.Ready) -> None:
+    print(json.dumps({"ready": ready.user.username}), flush=True)
+
+
+bot.run(log_level=10)
