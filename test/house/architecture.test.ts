@@ -63,10 +63,11 @@ const owners: Record<string, string[]> = {
   lucide: ['apps/web/'],
   'emojibase-data': ['apps/web/'],
   vite: ['apps/web/vite.config.ts'],
+  marked: ['apps/web/guides/markdown.ts'],
 };
 const envReaders = ['config/', 'apps/local/', 'test/'];
 /** Files shared with browsers, which import no packages and no Node modules. */
-const sharedWithBrowsers = ['markup', 'markup-scan', 'permissions', 'channel-kinds', 'limits', 'ids', 'text', 'emoji'].map(
+const sharedWithBrowsers = ['markup', 'markup-scan', 'permissions', 'channel-kinds', 'limits', 'errors', 'ids', 'text', 'emoji'].map(
   (name) => `lib/base/${name}.ts`,
 );
 const maxLines = 250;

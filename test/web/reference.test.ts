@@ -1,29 +1,35 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { type Site, startSite, usePages } from './browser.ts';
+import type { Application } from '../../lib/contract/application.ts';
+import type { Message } from '../../lib/contract/message.ts';
+import type { Person } from './browser.ts';
+import { useWebFixture } from './web-fixture.ts';
+
+const maxScriptBytes = 120_000;
 
 describe('web: the reference for developers', function () {
   this.timeout(180_000);
-  let site: Site;
-  const open = usePages();
-  before(async () => {
-    site = await startSite();
-  });
-  after(() => site?.close());
+  const fixture = useWebFixture();
+  const { openPage, request, newChannel, messagesIn } = fixture;
 
-  const openPage = async (path: string): Promise<Page> => {
-    const page = await open(site);
+  /** Opens a page of the reference; `as` is logged in, but the page must not use that. */
+  const openReference = async (path: string, as: Person = fixture.ada): Promise<Page> => {
+    const page = await openPage(as);
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
     return page;
   };
+  const isInView = (page: Page, anchor: string): Promise<boolean> =>
+    page.evaluate<boolean>(
+      `(() => { const { top } = document.getElementById('${anchor}').getBoundingClientRect(); return top >= 0 && top < innerHeight; })()`,
+    );
 
-  it('shows every operation without a login, names the page in the title, and the browser’s back returns to the page before', async () => {
-    const { body } = await site.call<{ paths: Record<string, Record<string, unknown>> }>('GET', '/api/openapi.json');
+  it('shows every operation, names the page in the title, and the browser’s back returns to the page before', async () => {
+    const { body } = await fixture.site.call<{ paths: Record<string, Record<string, unknown>> }>('GET', '/api/openapi.json');
     const expected = Object.entries(body.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const page = await openPage('/developers/reference');
+    const page = await openReference('/developers/reference');
     const groups = page.getByRole('navigation', { name: 'Pages' }).getByRole('list').last().getByRole('link');
     const shown: string[] = [];
     for (const name of await groups.allInnerTexts()) {
@@ -35,5 +41,115 @@ describe('web: the reference for developers', function () {
       await page.getByRole('heading', { name: 'API reference', level: 1 }).waitFor();
     }
     expect(shown).to.have.members(expected);
+  });
+
+  it('finds an operation by its words and an error by its cause with the keyboard alone', async () => {
+    const page = await openReference('/developers/reference');
+    for (const [query, path, anchor] of [
+      ['creat messag', '/developers/reference/messages', 'createMessage'],
+      ['highest role of the caller', '/developers/reference/errors', 'role_hierarchy'],
+    ] as const) {
+      await page.keyboard.press('/');
+      await page.keyboard.type(query);
+      await page.getByRole('option', { selected: true }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowUp');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`**${path}#${anchor}`);
+      await page.locator(`#${anchor}`).waitFor();
+      expect(await isInView(page, anchor)).to.equal(true);
+    }
+  });
+
+  it('shows the section that an address names, also of the last error, and says that an unknown page does not exist', async () => {
+    for (const [path, anchor] of [
+      ['messages', 'deleteMessage'],
+      ['errors', 'unavailable'],
+      ['types', 'Message'],
+    ] as const) {
+      const page = await openReference(`/developers/reference/${path}#${anchor}`);
+      await page.waitForFunction(`document.getElementById('${anchor}').getBoundingClientRect().top < innerHeight`);
+    }
+    await (await openReference('/developers/reference/nothing')).getByRole('heading', { name: 'Page not found' }).waitFor();
+  });
+
+  it('calculates permissions in both directions', async () => {
+    const page = await openReference('/developers/reference/permissions');
+    const number = page.getByLabel('Permissions as a number');
+    await page.getByLabel('Send Messages').check();
+    await page.getByLabel('Manage Roles').check();
+    expect(await number.inputValue()).to.equal('130');
+    await number.fill('4097');
+    expect(await page.getByRole('checkbox', { checked: true }).count()).to.equal(2);
+    expect(await page.getByLabel('Administrator').isChecked()).to.equal(true);
+    await number.fill('8192');
+    await page.getByText('Enter a whole number from 0 to 8191.').waitFor();
+  });
+
+  it('writes code for the kits and remembers the language', async () => {
+    const page = await openReference('/developers/reference/messages#createMessage');
+    const code = page.locator('#createMessage').getByRole('region', { name: /^the code of/ });
+    await page.locator('#createMessage').getByRole('button', { name: 'JavaScript' }).click();
+    expect(await code.innerText()).to.match(/^await bot\.api\.createMessage\('\d{19}', \{ .*content: '/);
+    await page.locator('#createMessage').getByRole('button', { name: 'Python' }).click();
+    expect(await code.innerText()).to.match(/^await bot\.api\.create_message\("\d{19}", .*content="/);
+    await page.reload();
+    expect(await code.innerText()).to.contain('create_message');
+  });
+
+  it('sends a message with a bot’s token and never with the person’s session, keeps the token nowhere, and asks before a deletion', async () => {
+    const application = await request<Application & { token: string }>(fixture.ada, 'POST', '/api/applications', { name: 'Trier' });
+    await request(fixture.ada, 'POST', `/api/applications/${application.id}/authorize`, { serverId: fixture.server.id });
+    const channelId = await newChannel('tries');
+    const page = await openReference('/developers/reference/messages');
+    const sent: Record<string, string>[] = [];
+    page.on('request', (one) => void (one.method() === 'GET' || one.allHeaders().then((headers) => sent.push(headers))));
+    const create = page.locator('#createMessage');
+    await create.getByRole('button', { name: 'Try it: createMessage' }).click();
+    await create.getByRole('button', { name: 'Send' }).click();
+    await create.getByText('it cannot be empty').waitFor();
+    await create.getByLabel('channelId').fill(channelId);
+    await create.getByLabel('content').fill('Hello from the reference');
+    await create.getByRole('button', { name: 'Send' }).click();
+    await create.getByText('The platform does not accept this token').waitFor();
+    await create.getByLabel('Bot token').fill(application.token);
+    await create.getByRole('button', { name: 'Send' }).click();
+    await create.getByText('201').first().waitFor();
+    const message = JSON.parse(await create.getByRole('region', { name: 'the body of the answer' }).innerText()) as Message;
+    expect((await messagesIn(channelId)).map(({ id, content }) => [id, content])).to.deep.equal([[message.id, 'Hello from the reference']]);
+    expect(message.author.displayName).to.equal('Trier');
+
+    const remove = page.locator('#deleteMessage');
+    await remove.getByRole('button', { name: 'Try it: deleteMessage' }).click();
+    await remove.getByLabel('channelId').fill(channelId);
+    await remove.getByLabel('messageId').fill(message.id);
+    await remove.getByRole('button', { name: 'Send' }).click();
+    expect(await messagesIn(channelId)).to.have.length(1);
+    await page.getByRole('dialog').getByRole('button', { name: 'Send DELETE' }).click();
+    await remove.getByText('204').first().waitFor();
+    expect(await messagesIn(channelId)).to.deep.equal([]);
+
+    expect(sent).to.have.length(3);
+    expect(sent.filter((headers) => 'cookie' in headers)).to.deep.equal([]);
+    expect(
+      await page.evaluate<string>('location.href + JSON.stringify({ ...localStorage, ...sessionStorage, ...history.state })'),
+    ).not.to.contain(application.token);
+    await page.reload();
+    await create.getByRole('button', { name: 'Try it: createMessage' }).click();
+    expect(await create.getByLabel('Bot token').inputValue()).to.equal('');
+  });
+
+  it(`loads less than ${maxScriptBytes / 1000} kB of script, and moves nothing while it loads`, async () => {
+    const page = await openPage(fixture.ada);
+    const scripts: Promise<Buffer>[] = [];
+    page.on('response', (answer) => void (answer.request().resourceType() === 'script' && scripts.push(answer.body())));
+    await page.goto('/developers/reference/messages');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.waitForLoadState('networkidle');
+    const bytes = (await Promise.all(scripts)).reduce((sum, script) => sum + script.length, 0);
+    expect(bytes).to.be.greaterThan(20_000).and.lessThan(maxScriptBytes);
+    const shift = await page.evaluate<number>(`new Promise((done) => new PerformanceObserver((list) =>
+      done(list.getEntries().reduce((sum, entry) => sum + entry.value, 0))).observe({ type: 'layout-shift', buffered: true }) ?? setTimeout(() => done(0), 500))`);
+    expect(shift).to.be.lessThan(0.1);
   });
 });

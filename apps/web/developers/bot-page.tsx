@@ -103,8 +103,8 @@ export function BotPage(): JSX.Element {
             <h2 id="presence">Presence</h2>
             <p>
               The bot is shown as online only while it is connected to the gateway. It sets its status (online, idle, do not disturb or
-              invisible) and a custom status with <code>PATCH /api/users/@me/presence</code>. Both are kept across restarts. A bot that uses
-              only an Interactions Endpoint answers commands, but is shown as offline.
+              invisible) and a custom status with <a href="/developers/reference/account#updatePresence">Update presence</a>. Both are kept
+              across restarts. A bot that uses only an Interactions Endpoint answers commands, but is shown as offline.
             </p>
           </section>
         </>

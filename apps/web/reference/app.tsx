@@ -9,6 +9,7 @@ import { GuidePage, GuidesPage } from './pages/guide-pages.tsx';
 import { OperationsPage } from './pages/operations-page.tsx';
 import { referencePages } from './pages.ts';
 import { loadReference, reference, referenceError } from './reference-data.ts';
+import { SearchBox } from './search-box.tsx';
 
 function PageNotFound(): JSX.Element {
   return (
@@ -43,7 +44,7 @@ export function App(): JSX.Element {
     void loadReference();
   }, []);
   return (
-    <Frame search={null}>
+    <Frame search={<SearchBox />}>
       {!reference.value && !referenceError.value && place.value.path.startsWith('/developers/reference') && <p class="spinner">Loading…</p>}
       <CurrentPage />
     </Frame>

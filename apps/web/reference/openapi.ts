@@ -81,3 +81,34 @@ export interface OpenApi {
     responses?: Readonly<Record<string, Answer>>;
   };
 }
+
+/** A frame of the gateway: an event, or a frame of another opcode (`x-op`). */
+export interface GatewayMessage {
+  name: string;
+  summary?: string;
+  description?: string;
+  payload: Schema;
+  examples?: readonly { payload?: unknown }[];
+  'x-audience'?: string;
+  'x-permission'?: string | null;
+  /** How a bot gets the event: `always`, `on request` or `never`. */
+  'x-bots'?: string;
+  'x-op'?: number;
+}
+
+/** Why the gateway closes a socket, and what the client does. */
+export interface CloseCode {
+  name: string;
+  code: number;
+  cause: string;
+  /** `resume`, `identify` or `no`. */
+  reconnect: string;
+  advice: string;
+}
+
+/** The AsyncAPI document of the gateway, as far as the pages read it. */
+export interface AsyncApi {
+  info: { description?: string };
+  components: { messages: Readonly<Record<string, GatewayMessage>>; schemas: Readonly<Record<string, Schema>> };
+  'x-close-codes'?: readonly CloseCode[];
+}

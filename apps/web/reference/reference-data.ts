@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { type ApiError, asApiError, call } from '../api/call.ts';
-import type { OpenApi, OperationObject, Parameter, Schema } from './openapi.ts';
+import type { AsyncApi, OpenApi, OperationObject, Parameter, Schema } from './openapi.ts';
 import { toTitle } from './words.ts';
 
 /** Who may send a request: bots and people, people only, or everyone (`none`; a credential may be in the path). */
@@ -31,6 +31,9 @@ export interface OperationGroup {
 /** What the pages show. */
 export interface Reference {
   openapi: OpenApi;
+  asyncapi: AsyncApi;
+  /** The named types of both documents by name. */
+  types: ReadonlyMap<string, Schema>;
   groups: readonly OperationGroup[];
 }
 
@@ -75,8 +78,10 @@ function readGroups({ paths, tags = [], components }: OpenApi): OperationGroup[]
 export async function loadReference(): Promise<void> {
   referenceError.value = null;
   try {
-    const openapi = await call<OpenApi>('GET', '/api/openapi.json');
-    reference.value = { openapi, groups: readGroups(openapi) };
+    const [openapi, asyncapi] = await Promise.all([call<OpenApi>('GET', '/api/openapi.json'), call<AsyncApi>('GET', '/api/asyncapi.json')]);
+    const types = { ...asyncapi.components.schemas, ...openapi.components.schemas };
+    const sorted = Object.entries(types).sort(([one], [other]) => one.localeCompare(other));
+    reference.value = { openapi, asyncapi, types: new Map(sorted), groups: readGroups(openapi) };
   } catch (error) {
     referenceError.value = asApiError(error);
   }
@@ -86,13 +91,12 @@ export async function loadReference(): Promise<void> {
 export function resolveSchema(schema: Schema): { schema: Schema; name?: string } {
   if (schema.$ref === undefined) return { schema };
   const name = refName(schema.$ref);
-  return {
-    name,
-    schema: { ...reference.peek()?.openapi.components.schemas[name], ...(schema.description && { description: schema.description }) },
-  };
+  return { name, schema: { ...reference.peek()?.types.get(name), ...(schema.description && { description: schema.description }) } };
 }
 
 /** The path of the page that shows an operation, with its anchor. */
 export const operationHref = ({ tag, id }: Pick<Operation, 'tag' | 'id'>): string => `/developers/reference/${tag}#${id}`;
 /** The path of the page that shows a named type, with its anchor. */
 export const typeHref = (name: string): string => `/developers/reference/types#${name}`;
+/** The path of the page that shows an event, with its anchor. */
+export const eventHref = (name: string): string => `/developers/reference/events#${name}`;

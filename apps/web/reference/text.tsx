@@ -26,21 +26,63 @@ export function Line({ text }: { text: string }): JSX.Element {
   return <>{renderInline(text)}</>;
 }
 
-/** Text of the documents: paragraphs and lists, with code, bold text and links, in Markdown. */
+const splitCells = (row: string): string[] => row.replace(/^\s*\||\|\s*$/g, '').split('|');
+
+/** A table in Markdown: a row of headings, a row of dashes, and the other rows. */
+function Table({ lines: [head = '', , ...rows] }: { lines: readonly string[] }): JSX.Element {
+  return (
+    <div class="ref-scroll" tabIndex={0} role="region" aria-label="Table">
+      <table class="ref-table">
+        <thead>
+          <tr>
+            {splitCells(head).map((cell, index) => (
+              <th key={index}>{renderInline(cell.trim())}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {splitCells(row).map((cell, index) => (
+                <td key={index}>{renderInline(cell.trim())}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const listMark = /^\s*(?:[-*]|\d+\.) /;
+
+function Block({ block }: { block: string }): JSX.Element {
+  const lines = block.split('\n');
+  if (lines[1] && /^\s*\|[\s:|-]+$/.test(lines[1])) return <Table lines={lines} />;
+  const [first = ''] = lines;
+  if (!listMark.test(first)) return <p>{renderInline(lines.join(' '))}</p>;
+  const List = /^\s*\d/.test(first) ? 'ol' : 'ul';
+  const items = block.split(/^\s*(?:[-*]|\d+\.) /m).filter((item) => item.trim() !== '');
+  return (
+    <List>
+      {items.map((item, index) => (
+        <li key={index}>{renderInline(item.trim().replace(/\n\s*/g, ' '))}</li>
+      ))}
+    </List>
+  );
+}
+
+/** Text of the documents: paragraphs, lists and tables, with code, bold text and links, in Markdown. */
 export function Text({ text, class: name = 'ref-text' }: { text: string; class?: string }): JSX.Element | null {
-  const blocks = text.trim().split(/\n\s*\n/);
-  if (blocks[0] === '') return null;
+  if (text.trim() === '') return null;
   return (
     <div class={name}>
-      {blocks.map((block, index) => {
-        const lines = block.split('\n');
-        if (!lines.every((line) => /^\s*(?:[-*] |\s)/.test(line))) return <p key={index}>{renderInline(lines.join(' '))}</p>;
-        return (
-          <ul key={index}>
-            {block.split(/^\s*[-*] /m).flatMap((item, at) => (item.trim() === '' ? [] : <li key={at}>{renderInline(item.trim())}</li>))}
-          </ul>
-        );
-      })}
+      {text
+        .trim()
+        .split(/\n\s*\n/)
+        .map((block, index) => (
+          <Block key={index} block={block} />
+        ))}
     </div>
   );
 }
