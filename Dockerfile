@@ -9,6 +9,7 @@ COPY workers workers
 COPY apps apps
 COPY sdk sdk
 COPY test test
+COPY docs/guides docs/guides
 RUN npm run build && rm -r dist/apps/local
 
 FROM node:24.11.1-bookworm-slim AS packages

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
+import { guideNames, parseGuide } from './guides/markdown.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -20,6 +21,25 @@ const precompress = (): Plugin => ({
   },
 });
 
+/** Reads the guides at build time: `virtual:guides` lists them, and each has a module with its sections. */
+const guides = (): Plugin => {
+  const prefix = 'virtual:guide';
+  const read = (name: string) => parseGuide(readFileSync(join(here, `../../docs/guides/${name}.md`), 'utf8'));
+  const toListItem = (name: string): string => {
+    const { title, summary } = read(name);
+    return `{ name: '${name}', ...${JSON.stringify({ title, summary })}, load: () => import('${prefix}/${name}') }`;
+  };
+  return {
+    name: 'guides',
+    resolveId: (id) => (id.startsWith(prefix) ? `\0${id}` : null),
+    load: (id) => {
+      if (id === `\0${prefix}s`) return `export const guides = [${guideNames.map(toListItem).join(',')}];`;
+      if (!id.startsWith(`\0${prefix}/`)) return null;
+      return `export const sections = ${JSON.stringify(read(id.slice(prefix.length + 2)).sections)};`;
+    },
+  };
+};
+
 /** Builds the web client, the developer portal and the reference into `dist/web`, from where the API serves them. */
 export default defineConfig({
   root: here,
@@ -33,5 +53,5 @@ export default defineConfig({
     reportCompressedSize: false,
     rollupOptions: { input: ['index', 'developers', 'reference'].map((page) => join(here, `${page}.html`)) },
   },
-  plugins: [precompress()],
+  plugins: [guides(), precompress()],
 });

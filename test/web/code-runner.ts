@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeKitFolder } from '../harness/kit-folder.ts';
 
 /** Runs code samples of a page, as a person who copies them would. */
 export interface CodeRunner {
@@ -12,13 +12,12 @@ export interface CodeRunner {
   stop: () => Promise<void>;
 }
 
-/** Creates a folder with access to the installed packages for the tests of the calling file. Code that still runs when a test ends is stopped. */
+/** Creates a folder with the kit for the tests of the calling file. Code that still runs when a test ends is stopped. */
 export function useCodeRunner(): CodeRunner {
   const running: ChildProcess[] = [];
   let folder = '';
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'shown-'));
-    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    folder = makeKitFolder();
   });
   async function stop(): Promise<void> {
     for (const one of running.splice(0)) {

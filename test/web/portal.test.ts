@@ -49,10 +49,10 @@ describe('web: the developer portal', function () {
     await click(page.getByRole('link', { name: 'Run your first bot' }));
     // Copying the code, the install command and the run command takes one click each.
     clicks += await page.getByRole('button', { name: /^Copy the c/ }).count();
-    const token = /^BOT_TOKEN='(\S+)' node bot\.mjs$/.exec((await codeAt(page, 2)).trim())?.[1] ?? '';
+    const token = /^PARLANCE_TOKEN='(\S+)' node bot\.mjs$/.exec((await codeAt(page, 2)).trim())?.[1] ?? '';
     const code = await codeAt(page, 0);
     expect(code).not.to.contain(token);
-    await run('bot.mjs', code, { BOT_TOKEN: token }, 'Online as Greeter');
+    await run('bot.mjs', code, { PARLANCE_TOKEN: token }, 'Online as Greeter');
     const [client] = await Promise.all([page.waitForEvent('popup'), click(page.getByRole('link', { name: /^Open My test server/ }))]);
     const composer = client.getByRole('textbox', { name: /general/ });
     await click(composer);

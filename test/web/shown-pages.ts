@@ -88,8 +88,20 @@ shownPages['portal applications'] = {
   heading: 'My applications',
   open: (page) => page.getByRole('button', { name: 'New application' }).click(),
 };
-for (const page of ['', '/channels'])
+for (const page of ['', '/messages', '/gateway', '/events', '/permissions', '/errors', '/limits', '/types'])
   shownPages[`reference${page.replace('/', ' ')}`] = { path: () => `/developers/reference${page}`, heading: /^[A-Z]/ };
+shownPages['reference try it'] = {
+  path: () => '/developers/reference/interactions#answerInteraction',
+  heading: 'Answer interaction',
+  open: (page) => page.getByRole('button', { name: 'Try it: answerInteraction' }).click(),
+};
+shownPages['reference search'] = {
+  path: () => '/developers/reference',
+  heading: 'API reference',
+  open: (page) => page.getByRole('combobox').fill('message'),
+};
+for (const guide of ['first-bot', 'permissions', 'from-discord', 'without-a-kit'])
+  shownPages[`guide ${guide}`] = { path: () => `/developers/guides/${guide}`, heading: /^[A-Z]/ };
 shownPages['reference guides'] = { path: () => '/developers/guides', heading: 'Guides' };
 
 /** Opens a page of `shownPages`, and waits until its data are loaded. */

@@ -172,7 +172,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
   const { query } = useLocation();
   const way = useSignal<Way>(query.way === 'endpoint' ? 'endpoint' : 'gateway');
   const language = useSignal<Language>('javascript');
-  const sample = samples[way.value][language.value]({ base: location.origin, applicationId: application.id });
+  const sample = samples[way.value][language.value](location.origin);
   return (
     <>
       <Choice
@@ -190,7 +190,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
         onValue={(value) => (language.value = value)}
         options={[
           { value: 'javascript', label: 'JavaScript (Node.js 20.19 or newer)' },
-          { value: 'python', label: 'Python (3.9 or newer)' },
+          { value: 'python', label: 'Python (3.11 or newer)' },
         ]}
       />
       {way.value === 'gateway' && application.interactionsEndpointUrl !== null && (
@@ -206,12 +206,13 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
           </h2>
           <Code text={sample.code} what={`the code of ${sample.file}`} />
         </li>
-        {sample.install && (
-          <li>
-            <h2>Install its package in the same folder</h2>
-            <Code text={sample.install} what="the command that installs it" />
-          </li>
-        )}
+        <li>
+          <h2>Install the kit in the same folder</h2>
+          <Code text={sample.install} what="the command that installs it" />
+          <p class="hint">
+            The <a href="/developers/guides">guides</a> say what else a bot can do with it.
+          </p>
+        </li>
         <li>
           <h2>Run it</h2>
           <Run application={application} sample={sample} />
@@ -222,6 +223,9 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
           <Where application={application} />
         </li>
       </ol>
+      <p>
+        What else a bot can do is in the <a href="/developers/guides">guides</a> and the <a href="/developers/reference">reference</a>.
+      </p>
     </>
   );
 }

@@ -93,7 +93,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
   const dirty = isDirty(draft);
   return (
     <>
-      <div class="commands-modes" role="group" aria-label="View">
+      <div class="choice" role="group" aria-label="View">
         <Button aria-pressed={draft.mode === 'table'} onClick={() => draft.mode === 'json' && toTable()}>
           Table
         </Button>
@@ -185,7 +185,14 @@ function Commands({ application }: { application: Application }): JSX.Element {
 export function CommandsPage(): JSX.Element {
   return (
     <Frame page="/commands" title="Commands">
-      {(application) => <Commands application={application} />}
+      {(application) => (
+        <>
+          <p>
+            A bot can also register its commands itself: <a href="/developers/reference/commands">Commands in the reference</a>.
+          </p>
+          <Commands application={application} />
+        </>
+      )}
     </Frame>
   );
 }

@@ -1,53 +1,23 @@
-import { quoted, type Sample, type SampleFacts } from './sample.ts';
+import { javascriptKit, quoted, type SampleOf } from './sample.ts';
 
-/** An Interactions Endpoint in JavaScript that checks each request's signature and answers `/hello`. Runs on Node.js 20 without packages. */
-export const javascriptEndpoint = ({ applicationId }: SampleFacts): Sample => ({
+/** An Interactions Endpoint in JavaScript that checks each request's signature and answers `/hello`. */
+export const javascriptEndpoint: SampleOf = (base) => ({
   file: 'endpoint.mjs',
-  install: null,
+  install: `npm install ${base}${javascriptKit}`,
   run: 'node endpoint.mjs',
   secret: 'SIGNING_SECRET',
-  code: `import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
+  code: `import { createServer } from 'node:http';
+import { Client, createEndpoint } from '@parlance/bot';
 
-const applicationId = ${quoted(applicationId)};
-const secret = process.env.SIGNING_SECRET;
-if (!secret) throw new Error('Set SIGNING_SECRET to the signing secret of the application.');
+const bot = new Client({ url: ${quoted(base)} });
+
+const options = { name: { description: 'The name to greet.' } };
+bot.command('hello', { description: 'Says hello.', options }, (interaction) =>
+  interaction.reply('Hello, ' + (interaction.options.name ?? interaction.user.displayName) + '!'),
+);
+
 const port = Number(process.env.PORT ?? 3000);
-
-// The signature covers the timestamp, a dot and the exact bytes of the body. Requests older than 5 minutes may be replays.
-function isSigned(headers, body) {
-  const timestamp = String(headers['x-service-timestamp']);
-  const given = Buffer.from(String(headers['x-service-signature']));
-  const expected = Buffer.from(createHmac('sha256', secret).update(timestamp + '.').update(body).digest('hex'));
-  const isRecent = Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300;
-  return isRecent && given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-function answer({ type, applicationId: receiver, user, data }) {
-  if (type === 'ping') return { type: 'pong' };
-  if (receiver !== applicationId || data.name !== 'hello') return { type: 'message', content: 'Unknown command.' };
-  const name = data.options.find((option) => option.name === 'name')?.value ?? user.displayName;
-  return { type: 'message', content: 'Hello, ' + name + '!' };
-}
-
-const server = createServer(async (request, response) => {
-  try {
-    const chunks = [];
-    let length = 0;
-    for await (const chunk of request) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > 1024 * 1024) return request.destroy();
-    }
-    const body = Buffer.concat(chunks);
-    if (!isSigned(request.headers, body)) return response.writeHead(401).end();
-    const text = JSON.stringify(answer(JSON.parse(body)));
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(text);
-  } catch (error) {
-    console.error(error.message);
-    if (!response.headersSent) response.writeHead(500).end();
-  }
-});
-server.listen(port, () => console.log('Listening on port ' + port + '.'));
+const endpoint = createEndpoint({ secret: process.env.SIGNING_SECRET, client: bot });
+createServer(endpoint.listener).listen(port, () => console.log('Listening on port ' + port + '.'));
 `,
 });

@@ -1,61 +1,26 @@
-import { quoted, type Sample, type SampleFacts } from './sample.ts';
+import { pythonKit, quoted, type SampleOf } from './sample.ts';
 
-/** An Interactions Endpoint in Python that checks each request's signature and answers `/hello`. Runs on Python 3.9 without packages. */
-export const pythonEndpoint = ({ applicationId }: SampleFacts): Sample => ({
+/** An Interactions Endpoint in Python that checks each request's signature and answers `/hello`. */
+export const pythonEndpoint: SampleOf = (base) => ({
   file: 'endpoint.py',
-  install: null,
+  install: `pip install ${base}${pythonKit}`,
   run: 'python3 endpoint.py',
   secret: 'SIGNING_SECRET',
-  code: `import hashlib
-import hmac
-import json
-import os
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+  code: `import os
 
-APPLICATION_ID = ${quoted(applicationId)}
-SECRET = os.environ["SIGNING_SECRET"].encode()
-PORT = int(os.environ.get("PORT", "3000"))
+import parlance
+from aiohttp import web
+
+bot = parlance.Client(url=${quoted(base)})
 
 
-# The signature covers the timestamp, a dot and the exact bytes of the body. Requests older than 5 minutes may be replays.
-def is_signed(headers, body):
-    timestamp = headers.get("X-Service-Timestamp", "")
-    given = headers.get("X-Service-Signature", "")
-    expected = hmac.new(SECRET, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    is_recent = timestamp.isdecimal() and abs(time.time() - int(timestamp)) <= 300
-    return is_recent and hmac.compare_digest(given.encode(), expected.encode())
+@bot.command("hello", description="Says hello.", options={"name": "The name to greet."})
+async def hello(interaction, name: str = ""):
+    await interaction.reply(f"Hello, {name or interaction.user.display_name}!")
 
 
-def answer(request):
-    if request["type"] == "ping":
-        return {"type": "pong"}
-    if request["applicationId"] != APPLICATION_ID or request["data"]["name"] != "hello":
-        return {"type": "message", "content": "Unknown command."}
-    options = {option["name"]: option["value"] for option in request["data"]["options"]}
-    name = options.get("name", request["user"]["displayName"])
-    return {"type": "message", "content": f"Hello, {name}!"}
-
-
-class Endpoint(BaseHTTPRequestHandler):
-    timeout = 10
-
-    def do_POST(self):
-        length = int(self.headers.get("Content-Length", "0"))
-        if not 0 <= length <= 1024 * 1024:
-            return self.send_error(413)
-        body = self.rfile.read(length)
-        if not is_signed(self.headers, body):
-            return self.send_error(401)
-        text = json.dumps(answer(json.loads(body))).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-
-print(f"Listening on port {PORT}.", flush=True)
-ThreadingHTTPServer(("", PORT), Endpoint).serve_forever()
+app = web.Application()
+app.router.add_post("/", bot.endpoint(os.environ["SIGNING_SECRET"]).aiohttp)
+web.run_app(app, port=int(os.environ.get("PORT", "3000")))
 `,
 });

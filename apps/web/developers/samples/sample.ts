@@ -1,22 +1,23 @@
-/** The values that are inserted into a sample: the URL of the service and the application. */
-export interface SampleFacts {
-  /** The base URL of the API, without a slash at the end: `http://localhost:8080`. */
-  base: string;
-  applicationId: string;
-}
-
 /** A code sample of a first bot, to be shown, copied and run. */
 export interface Sample {
   /** The name of the file to save it as. */
   file: string;
-  /** The command that installs its packages; null when it needs none. */
-  install: string | null;
+  /** The command that installs the kit, which Parlance serves itself. */
+  install: string;
   /** The command that runs it. */
   run: string;
   /** The environment variable that contains its secret. */
-  secret: 'BOT_TOKEN' | 'SIGNING_SECRET';
+  secret: 'PARLANCE_TOKEN' | 'SIGNING_SECRET';
   code: string;
 }
+
+/** Returns a sample for the installation at `base`, a URL without a slash at the end: `http://localhost:8080`. */
+export type SampleOf = (base: string) => Sample;
+
+/** The path of the JavaScript kit, a package for npm. */
+export const javascriptKit = '/developers/kits/parlance-bot.tgz';
+/** The path of the Python kit, a wheel. pip wants the version in its name. */
+export const pythonKit = '/developers/kits/parlance-0.1.0-py3-none-any.whl';
 
 /** The name of the command that every sample answers. */
 export const sampleCommand = {
@@ -30,4 +31,4 @@ export const quoted = (text: string): string => JSON.stringify(text).replaceAll(
 
 /** Returns the shell command that runs `sample`: with `secret`, or with a placeholder for it. */
 export const commandLine = ({ run, secret: name }: Sample, secret: string | undefined): string =>
-  `${name}='${secret ?? (name === 'BOT_TOKEN' ? 'your bot token' : 'your signing secret')}' ${run}`;
+  `${name}='${secret ?? (name === 'PARLANCE_TOKEN' ? 'your bot token' : 'your signing secret')}' ${run}`;

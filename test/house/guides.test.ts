@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { guideNames, parseGuide } from '../../apps/web/guides/markdown.ts';
+import { fillFences, findPrograms, guideFiles, guidesFolder, programFiles } from './guides.ts';
+
+const guides = new Map(guideFiles.map((file) => [file, readFileSync(`${guidesFolder}/${file}`, 'utf8')]));
+
+describe('guides', () => {
+  it('show the programs of docs/guides/code as they are; `npm run guides` copies them', () => {
+    expect([...guides].filter(([, text]) => fillFences(text) !== text).map(([file]) => file)).to.deep.equal([]);
+  });
+
+  it('show every program once, in both languages', () => {
+    const shown = [...guides.values()].flatMap(findPrograms);
+    expect(shown.toSorted()).to.deep.equal(programFiles.toSorted());
+    for (const [file, text] of guides) {
+      const languages = findPrograms(text).map((program) => program.replace(/^.*\./, ''));
+      expect(languages.filter((one) => one === 'mjs').length, file).to.equal(languages.filter((one) => one === 'py').length);
+      expect(languages.length, file).to.be.above(0);
+    }
+  });
+
+  it('are all on the pages', () => expect(guideFiles.toSorted()).to.deep.equal(guideNames.map((name) => `${name}.md`).toSorted()));
+
+  it('detects a block that differs from its program', () => {
+    const guide = '# A\n\n```js file=a.mjs\nold();\n```\n';
+    expect(fillFences(guide, () => 'updated();\n')).to.equal('# A\n\n```js file=a.mjs\nupdated();\n```\n');
+  });
+
+  it('are read with their sections, links and languages', () => {
+    const markdown =
+      '# Title\n\nWhat *it* is.\n\n## One part\n\nSee [two](two.md#part) and `code`.\n\n```js file=a.mjs\na\n```\n\n```py file=a.py\nb\n```\n\n```sh\nc\n```\n';
+    const { title, summary, sections } = parseGuide(markdown);
+    expect([title, summary]).to.deep.equal(['Title', 'What it is.']);
+    const [section] = sections;
+    expect(section).to.include({ id: 'one-part', title: 'One part', text: 'See two and code. a b c' });
+    expect(section?.nodes[0]).to.deep.equal({
+      tag: 'p',
+      children: [
+        'See ',
+        { tag: 'a', href: '/developers/guides/two#part', children: ['two'] },
+        ' and ',
+        { tag: 'code', children: ['code'] },
+        '.',
+      ],
+    });
+    expect(section?.nodes.slice(1)).to.deep.equal([
+      {
+        samples: [
+          { language: 'js', file: 'a.mjs', text: 'a' },
+          { language: 'py', file: 'a.py', text: 'b' },
+        ],
+      },
+      { samples: [{ language: 'sh', file: null, text: 'c' }] },
+    ]);
+  });
+});
