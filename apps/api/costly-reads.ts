@@ -13,7 +13,7 @@ export type RunCostlyRead = <T>(caller: string, response: ServerResponse, read: 
  */
 export function createCostlyReads(): RunCostlyRead {
   const refuseFull = (fullLimit: QueueFull): never =>
-    fullLimit === 'key' ? refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 }) : refuse('unavailable', undefined, { retryAfter: 1 });
+    fullLimit === 'key' ? refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 }) : refuse('unavailable');
   const queue = createFairQueue(
     { maxRunning: limits.costlyReadsAtOnce, maxWaitingPerKey: limits.costlyReadsPerCaller, maxWaiting: limits.costlyReadsTotal },
     refuseFull,

@@ -12,7 +12,7 @@ const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 /** The refusal to answer an error with (docs/behavior/requests.md#errors): a refusal itself, or 503 if the database or the blob store is unavailable. null means 500. */
 function toRefusal(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
-  if (isUnavailable(error) || error instanceof BlobsUnavailable) return newRefusal('unavailable', undefined, { retryAfter: 1 });
+  if (isUnavailable(error) || error instanceof BlobsUnavailable) return newRefusal('unavailable');
   return null;
 }
 
@@ -39,8 +39,9 @@ export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics)
     } catch (error) {
       const refusal = toRefusal(error);
       if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: error }, 'request failed');
-      const { retryAfter, allow, errors, missing, codeless } = refusal?.extra ?? {};
+      const { allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
+      const retryAfter = refusal?.extra.retryAfter ?? (ctx.status === 503 ? 1 : undefined);
       ctx.type = 'application/json';
       ctx.body = JSON.stringify({
         ...(codeless ? {} : { code: refusal?.code ?? 'internal_error' }),

@@ -21,7 +21,7 @@ export async function createPasswordReset(platform: Platform, accountId: string)
     await passwordResets.deleteMany({ accountId });
     if (await insertNew(passwordResets, { _id: sha256(code), accountId, createdAt, expiresAt })) return { code, expiresAt };
   }
-  return refuse('unavailable', undefined, { retryAfter: 1 });
+  return refuse('unavailable');
 }
 
 const hint = 'This password link has expired or was already used';

@@ -55,7 +55,7 @@ export async function createSession(
     ...(isByProvider ? { isByProvider } : {}),
   };
   for (let tries = 1; (await insertInSlot<TokenDoc>(tokens, scope, limits.loginSessionsPerPerson, fresh)).outcome === 'full'; tries++) {
-    if (tries === triesMax) refuse('unavailable', undefined, { retryAfter: 1 });
+    if (tries === triesMax) refuse('unavailable');
     await endLeastRecentlyUsed(platform, account._id);
   }
   const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1, 'twoFactor.enabledAt': 1 } });

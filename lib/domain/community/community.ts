@@ -172,7 +172,7 @@ async function applyPlan(
   { set, createdChannels }: CommunityPlan,
   startedAt: number,
 ): Promise<boolean> {
-  if (performance.now() - startedAt > choiceTimeoutMs) refuse('unavailable', undefined, { retryAfter: 1 });
+  if (performance.now() - startedAt > choiceTimeoutMs) refuse('unavailable');
   const { servers, channels } = platform.db;
   const pendingEvent = addSummaryEvent(platform, server, diffFields<Settings>(toSettings(server), set));
   const { modifiedCount } = await servers.updateOne(unchangedFilter(server), { $set: set, ...pendingEvent });

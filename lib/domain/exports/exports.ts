@@ -71,7 +71,7 @@ export async function requestExport(platform: FilesPlatform, { id }: Actor, pass
     platform.wake('export-account', { exportId: doc._id });
     return toExport(doc);
   }
-  return refuse('unavailable', undefined, { retryAfter: 1 });
+  return refuse('unavailable');
 }
 
 /** The caller's export; null when there is none, or when it was deleted. */
@@ -122,7 +122,7 @@ async function discardExport(platform: FilesPlatform, accountId: string, keepUnt
     );
     return true;
   }
-  return refuse('unavailable', undefined, { retryAfter: 1 });
+  return refuse('unavailable');
 }
 
 /** Deletes the caller's export, also while a worker makes it. It still counts for how soon another one can be requested. Refuses with 404 if there is none. */

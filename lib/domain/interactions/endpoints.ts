@@ -17,7 +17,7 @@ async function pingEndpoint(platform: EnqueuePlatform, { _id, signingSecret }: A
   const secret = unseal(platform.config, signingSecret) ?? refuse('secret_unreadable');
   const timeoutMs = limits.answerWindowMs;
   const slotRequest = { id: platform.ids.next(), group: `ping-${_id}`, maxPerGroup: limits.pingsPerApplication, ttlMs: timeoutMs + 1_000 };
-  const release = await platform.acquireRequestSlot(slotRequest).catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
+  const release = await platform.acquireRequestSlot(slotRequest).catch(() => refuse('unavailable'));
   if (!release) return refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
   try {
     return toEndpointTest(await postToEndpoint(platform, { url, secret, payload: { type: 'ping' }, timeoutMs }));

@@ -63,8 +63,8 @@ async function requireOptions(
 async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
   const reads = Promise.all([platform.areConnected([botId]), platform.countWaiting(queue)]);
-  const [[connected], waiting] = await reads.catch(() => refuse('unavailable', undefined, { retryAfter: 1 }));
-  if (waiting >= limits.interactionsWaiting) refuse('unavailable', undefined, { retryAfter: 1 });
+  const [[connected], waiting] = await reads.catch(() => refuse('unavailable'));
+  if (waiting >= limits.interactionsWaiting) refuse('unavailable');
   if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
 }
 

@@ -226,7 +226,7 @@ async function consumeInvite(platform: Platform, use: InviteUse, add: () => Prom
       if (await exists(platform.db.members, toMemberKey(server._id, userId))) return;
       await requireUsableInvite(platform, code, { server }, userId);
     }
-    if (platform.now() > deadline) refuse('unavailable', undefined, { retryAfter: 1 });
+    if (platform.now() > deadline) refuse('unavailable');
     await pause(pollIntervalMs);
     at = new Date(platform.now());
   }

@@ -70,7 +70,7 @@ export async function transferServer(platform: WakePlatform, serverId: string, u
     const event = addEvent(platform, { name: 'SERVER_UPDATE', was: { owner: ownerId } });
     const update = { $set: { ownerId: userId }, ...event };
     const { matchedCount } = await servers.updateOne({ _id: serverId, ownerId, ...outboxHasRoom }, update);
-    if (matchedCount === 0) refuse('unavailable', undefined, { retryAfter: 1 }); // the owner changed meanwhile, or the outbox is full
+    if (matchedCount === 0) refuse('unavailable'); // the owner changed meanwhile, or the outbox is full
     await revertIfNewOwnerLeft(platform, serverId, userId, ownerId);
   });
   platform.wake('relay-server', { serverId });
@@ -104,6 +104,6 @@ export async function setMessageRetention(platform: Platform, serverId: string, 
 /** Deletes a server with everything in it. It is hidden at once; the workers delete what is left. Refuses 404 for an unknown server. */
 export async function deleteServerAsOperator(platform: WakePlatform, serverId: string): Promise<OperatedServer> {
   const { name, ownerId } = (await platform.db.servers.findOne({ _id: serverId })) ?? refuse('not_found', { what: 'server' });
-  if (!(await removeServer(platform, serverId, ownerId))) refuse('unavailable', undefined, { retryAfter: 1 }); // the owner changed meanwhile
+  if (!(await removeServer(platform, serverId, ownerId))) refuse('unavailable'); // the owner changed meanwhile
   return { id: serverId, name, isChanged: true };
 }
