@@ -29,7 +29,8 @@ export class PostgresError extends Error {
 /** Postgres cannot be reached, or the connection was lost before it responded. */
 export class PostgresUnavailable extends Error {}
 
-const openMs = 450;
+/** How long Postgres may take to accept a connection, in milliseconds. It starts a process for each one, which takes long on a busy machine. */
+const openMs = 1_000;
 const oid = { bool: 16, bytea: 17, int8: 20, text: 25, json: 114 } as const;
 const byteaPrefix = String.raw`\x`;
 const bsonPrefix = 'BSONHEX';
