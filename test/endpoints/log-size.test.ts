@@ -20,6 +20,7 @@ describe('GET /api/applications/{applicationId}/deliveries with many deliveries'
         applicationId,
         endpoint: true,
         state: 'answered',
+        messageId: null,
         createdAt: new Date(),
         deliveredAt: new Date(Date.now() - 60_000),
         delivery: { status: 200, ms: 1, outcome: 'answered', reason: null },

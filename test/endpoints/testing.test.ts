@@ -25,9 +25,9 @@ describe('POST /api/applications/{applicationId}/interactions-endpoint/test', ()
   const expectFailure = async ({ url, step, status }: BadEndpoint, bot: Bot): Promise<void> => {
     const { steps, reason, ...rest } = await test(bot, url);
     expect(rest).to.deep.include({ ok: false, step, status });
-    expect(reason)
-      .to.match(/\w/)
-      .and.not.match(/127\.0\.0\.1|::1/);
+    expect(reason).to.match(/\w/);
+    // Only the setting that would allow the typed URL names an address.
+    expect(reason?.replace(/OUTBOUND_ALLOW=.*/, '')).to.not.match(/127\.0\.0\.1|::1/);
     // Every step up to the failed one, in order. Over plain http there is no TLS step.
     const reached = order.slice(0, order.indexOf(step) + 1).filter((one) => one !== 'tls' || !url.startsWith('http:'));
     expect(steps.map((one) => [one.step, one.ok])).to.deep.equal(reached.map((one) => [one, one !== step]));

@@ -74,6 +74,7 @@ export class GatewayFixture {
       tag: null,
       applicationId: kind === 'bot' ? ids.next() : null,
       status: 'online',
+      customStatus: null,
       createdAt: new Date(),
     } as never);
     const { token } = await this.makeToken(id, kind);

@@ -185,9 +185,9 @@ export async function fillServer(platform: Platform, serverId: string, count: nu
 }
 
 /** Adds `count` roles to a server by a direct write. Their ids are `0`, `1` and so on. */
-export async function fillRoles({ db }: Platform, serverId: string, count: number): Promise<void> {
+export async function fillRoles({ db, ids }: Platform, serverId: string, count: number): Promise<void> {
   const role = { color: null, hoist: false, permissions: 0, botId: null };
-  const roles = Array.from({ length: count }, (_, at) => ({ id: String(at), name: `r${at}`, ...role }));
+  const roles = Array.from({ length: count }, (_, at) => ({ id: ids.next(), name: `r${at}`, ...role }));
   await db.servers.updateOne({ _id: serverId }, { $push: { roles: { $each: roles } }, $inc: { rolesVersion: 1 } });
 }
 

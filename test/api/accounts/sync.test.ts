@@ -64,6 +64,9 @@ describe('GET /api/users/@me/sync', () => {
     const threads = Array.from({ length: counts.threads ?? 0 }, (_, at) => ({
       ...newChannel({ ...fresh, _id: ids.next(), kind: 'thread', name: `thread ${at}`, position: -1 }),
       parentId: channels[0]?._id,
+      autoArchiveMinutes: 1_440,
+      threadOwnerId: ids.next(),
+      messageCount: 0,
       lastActivityAt: new Date(createdAt.getTime() + at),
       archiveAt: new Date(createdAt.getTime() + 60_000_000),
     }));
