@@ -107,10 +107,8 @@ const changedMs = (...folders) =>
     ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
   );
 
-const pythonKitVersion = () => /"(.+)"/.exec(readFileSync(inRoot('sdk/python/parlance/version.py'), 'utf8').split('VERSION =')[1])[1];
-
 /** The pages for browsers and the kits that they offer: the file whose modification time is that of the last build, its sources, and the build script. */
-const pages = [
+const pages = () => [
   {
     built: 'dist/web/index.html',
     sources: ['apps/web', 'docs/guides', 'lib/base'],
@@ -126,9 +124,11 @@ const pages = [
   },
 ];
 
+const pythonKitVersion = () => /VERSION = "(.+)"/.exec(readFileSync(inRoot('sdk/python/parlance/version.py'), 'utf8'))[1];
+
 /** Builds the pages whose sources are newer than their last build. */
 function buildPages() {
-  for (const { built, sources, script } of pages) {
+  for (const { built, sources, script } of pages()) {
     if (existsSync(inRoot(built)) && statSync(inRoot(built)).mtimeMs > changedMs(...sources)) continue;
     const done = showElapsed('Building the pages');
     const { status } = spawnSync(process.execPath, script, { cwd: root, stdio: ['inherit', 2, 2] });

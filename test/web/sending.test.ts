@@ -18,7 +18,7 @@ describe('web: sending messages', function () {
     // The gateway does not deliver the messages.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
-      server.onMessage((frame) => String(frame).includes('MESSAGE_CREATE') || socket.send(frame));
+      server.onMessage((frame) => String(frame).includes('"t":"MESSAGE_CREATE"') || socket.send(frame));
     });
     let tries = 0;
     await page.route(`**/api/channels/${channelId}/messages`, async (route) => {
@@ -44,7 +44,7 @@ describe('web: sending messages', function () {
     // The page does not receive the deletion of the original.
     await page.routeWebSocket(/\/gateway/, (socket) => {
       const server = socket.connectToServer();
-      server.onMessage((frame) => String(frame).includes('MESSAGE_DELETE') || socket.send(frame));
+      server.onMessage((frame) => String(frame).includes('"t":"MESSAGE_DELETE"') || socket.send(frame));
     });
     await page.goto(`/servers/${fixture.server.id}/${channelId}`);
     await page.getByRole('article').getByText('soon gone').hover();
