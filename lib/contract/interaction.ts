@@ -15,10 +15,7 @@ export type InteractionState = Static<typeof InteractionState>;
 export const OptionValue = ObjectOf(
   {
     name: Type.String({ description: 'The name of the option.', examples: ['sides'] }),
-    type: Type.String({
-      description: `The type of the option: one of ${OptionType.enum.map((type) => `\`${type}\``).join(', ')}.`,
-      examples: ['integer'],
-    }),
+    type: Described(OptionType, 'The type of the option.', 'integer'),
     value: Type.Union([Type.String(), Type.Number(), Type.Boolean()], {
       description: 'The value: a number for `integer` and `number`, true or false for `boolean`, otherwise a text or an id.',
       examples: [20],

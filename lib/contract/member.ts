@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Described, ObjectOf } from './schemas.ts';
+import { Choice, Described, ObjectOf } from './schemas.ts';
 import { HasMore, IdOf, Nullable, PageLimit, PictureUrl, Timestamp } from './shared.ts';
 import { Author, customStatusProperty, UserSummary, VisibleStatus } from './user.ts';
 
@@ -150,12 +150,46 @@ export const AuditChange = ObjectOf(
   'The old and the new value of a field.',
 );
 
+/** What was done: the resource, then the action. */
+export const AuditAction = Choice(
+  [
+    'server_update',
+    'channel_create',
+    'channel_update',
+    'channel_delete',
+    'overwrite_set',
+    'overwrite_delete',
+    'role_create',
+    'role_update',
+    'role_delete',
+    'member_role_add',
+    'member_role_remove',
+    'member_kick',
+    'member_ban',
+    'member_unban',
+    'invite_create',
+    'invite_delete',
+    'follow_create',
+    'follow_delete',
+    'webhook_create',
+    'webhook_update',
+    'webhook_delete',
+    'message_crosspost',
+    'bot_add',
+    'message_delete',
+    'message_pin',
+    'message_unpin',
+  ],
+  { description: 'What was done: the resource, then the action.', examples: ['channel_update'] },
+);
+export type AuditAction = Static<typeof AuditAction>;
+
 /** One entry of a server's audit log (docs/behavior/servers.md#audit-log). */
 export const AuditEntry = ObjectOf(
   {
     id: IdOf('other', 'The id of the entry.'),
     actorId: IdOf('user', 'Who did it.'),
-    action: Type.String({ description: 'What was done, such as `channel_update` or `member_ban`.', examples: ['channel_update'] }),
+    action: AuditAction,
     targetId: Described(
       Nullable(Type.String()),
       'What it was done to, by its id or code; null if there is no such thing.',

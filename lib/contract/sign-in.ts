@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { LoginInput, Username } from './auth.ts';
+import { Username } from './auth.ts';
 import { Described, ObjectOf } from './schemas.ts';
 import { Nullable, OwnPassword, Timestamp } from './shared.ts';
 import { DisplayName } from './user.ts';
@@ -21,9 +21,6 @@ export const SignInAccountInput = ObjectOf(
   'Creates an account without a password for the sign-in of this browser.',
 );
 export type SignInAccountInput = Static<typeof SignInAccountInput>;
-
-/** `POST /api/auth/oidc/link`: the account that the sign-in shall belong to, with its password. */
-export const SignInLinkInput = LoginInput;
 
 /** The account of the provider of OpenID Connect that an account is linked to. */
 export const LinkedSignIn = ObjectOf(

@@ -165,7 +165,7 @@ describe('retention', () => {
 
   it('AUDIT_RETENTION_DAYS deletes old entries of servers’ audit logs, page by page', async () => {
     const { db, ids } = api.platform;
-    const entry = { serverId: server.id, actorId: owner.id, action: 'server_update', targetId: null, reason: null, changes: {} };
+    const entry = { serverId: server.id, actorId: owner.id, action: 'server_update' as const, targetId: null, reason: null, changes: {} };
     const old = Array.from({ length: 450 }, (_, at) => ({
       ...entry,
       _id: composeId(Date.now() - 10 * dayMs + at, 0, 0),

@@ -9,6 +9,7 @@ import type { Demo } from '../../apps/local/demo-notes.ts';
 import type { GatewayClient } from '../../apps/local/gateway-client.ts';
 import { freePort } from '../../apps/local/probe.ts';
 import { seed } from '../../apps/local/seed.ts';
+import type { OptionType } from '../../lib/contract/command.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
@@ -103,12 +104,14 @@ describe('the demo bot with all roles', function () {
 
 describe('replyTo', () => {
   const user = { id: '1', username: 'ada', displayName: 'Ada', avatarUrl: null, roles: [] };
+  const typeOf = (value: string | number | boolean): OptionType =>
+    typeof value === 'number' ? 'integer' : typeof value === 'string' ? 'string' : 'boolean';
   const reply = (name: string, options: Record<string, string | number | boolean> = {}) =>
     replyTo({
       user,
       channelId: '3',
       serverId: null,
-      data: { id: '2', name, options: Object.entries(options).map(([option, value]) => ({ name: option, type: typeof value, value })) },
+      data: { id: '2', name, options: Object.entries(options).map(([option, value]) => ({ name: option, type: typeOf(value), value })) },
     });
 
   const rows: [what: string, name: string, options: Record<string, string | number | boolean>, content: RegExp, isEphemeral?: true][] = [

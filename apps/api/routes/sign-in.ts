@@ -1,5 +1,5 @@
-import { Session } from '../../../lib/contract/auth.ts';
-import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
+import { LoginInput, Session } from '../../../lib/contract/auth.ts';
+import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
 import {
   createAccountByTicket,
   getOwnSignIn,
@@ -61,7 +61,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Links the pending sign-in of this browser to an account, and logs in. The account is named by its username and password, with a code if it needs one. Counts as a login.',
-    body: SignInLinkInput,
+    body: LoginInput,
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: [

@@ -1,41 +1,12 @@
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import type { AuditEntry, AuditPage } from '../../contract/member.ts';
+import type { AuditAction, AuditEntry, AuditPage } from '../../contract/member.ts';
 import type { BeforeQuery } from '../../contract/shared.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AuditDoc } from '../../store/mongo/models/moderation.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { type Actor, computeChannelPermissions, requireServer, type ServerContext } from '../members/access.ts';
-
-/** The action of an audit entry: the resource, then what was done to it. */
-export type AuditAction =
-  | 'server_update'
-  | 'channel_create'
-  | 'channel_update'
-  | 'channel_delete'
-  | 'overwrite_set'
-  | 'overwrite_delete'
-  | 'role_create'
-  | 'role_update'
-  | 'role_delete'
-  | 'member_role_add'
-  | 'member_role_remove'
-  | 'member_kick'
-  | 'member_ban'
-  | 'member_unban'
-  | 'invite_create'
-  | 'invite_delete'
-  | 'follow_create'
-  | 'follow_delete'
-  | 'webhook_create'
-  | 'webhook_update'
-  | 'webhook_delete'
-  | 'message_crosspost'
-  | 'bot_add'
-  | 'message_delete'
-  | 'message_pin'
-  | 'message_unpin';
 
 /** What changed, by field. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

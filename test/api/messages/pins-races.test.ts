@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { AuditAction } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { MessageDoc } from '../../../lib/store/mongo/models/message.ts';
 import type { Answer } from '../../harness/api.ts';
@@ -23,7 +24,7 @@ describe('parallel changes of pins', () => {
   const stored = async (): Promise<MessageDoc[]> =>
     await api.platform.db.messages.find({ channelId: channel.id }).sort({ _id: 1 }).toArray();
   const countUpdates = ({ outbox }: MessageDoc): number => outbox?.filter(({ name }) => name === 'PINS_UPDATE').length ?? 0;
-  const countAudit = (action: string): Promise<number> => api.platform.db.audit.countDocuments({ action });
+  const countAudit = (action: AuditAction): Promise<number> => api.platform.db.audit.countDocuments({ action });
 
   it('of 60 pins, 50 succeed with one event each, and 10 are refused with 400 too_many_pins', async () => {
     const answers = await Promise.all((await posts(60)).map((id) => call('PUT', id)));

@@ -1,5 +1,6 @@
 import { Schema } from 'mongoose';
 import type { Overwrite } from '../../../base/permissions.ts';
+import type { AuditAction } from '../../../contract/member.ts';
 
 /** An account that may not join a server; `_id` is `<serverId>:<userId>`. */
 export interface BanDoc {
@@ -38,7 +39,7 @@ export interface AuditDoc {
   _id: string;
   serverId: string;
   actorId: string;
-  action: string;
+  action: AuditAction;
   targetId: string | null;
   reason: string | null;
   changes: Record<string, { from: unknown; to: unknown }>;

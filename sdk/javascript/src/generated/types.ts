@@ -58,6 +58,9 @@ export interface Attachment {
   url: string;
 }
 
+/** What was done: the resource, then the action. */
+export type AuditAction = 'server_update' | 'channel_create' | 'channel_update' | 'channel_delete' | 'overwrite_set' | 'overwrite_delete' | 'role_create' | 'role_update' | 'role_delete' | 'member_role_add' | 'member_role_remove' | 'member_kick' | 'member_ban' | 'member_unban' | 'invite_create' | 'invite_delete' | 'follow_create' | 'follow_delete' | 'webhook_create' | 'webhook_update' | 'webhook_delete' | 'message_crosspost' | 'bot_add' | 'message_delete' | 'message_pin' | 'message_unpin';
+
 /** The old and the new value of a field. */
 export interface AuditChange {
   /** The value before. */
@@ -72,8 +75,7 @@ export interface AuditEntry {
   id: string;
   /** Who did it. */
   actorId: string;
-  /** What was done, such as `channel_update` or `member_ban`. */
-  action: string;
+  action: AuditAction;
   /** What it was done to, by its id or code; null if there is no such thing. */
   targetId: string | null;
   /** The reason that was given; null without one. */
@@ -966,8 +968,8 @@ export type OptionType = 'string' | 'integer' | 'number' | 'boolean' | 'user' | 
 export interface OptionValue {
   /** The name of the option. */
   name: string;
-  /** The type of the option: one of `string`, `integer`, `number`, `boolean`, `user`, `role`, `channel`. */
-  type: string;
+  /** The type of the option. */
+  type: OptionType;
   /** The value: a number for `integer` and `number`, true or false for `boolean`, otherwise a text or an id. */
   value: string | number | boolean;
 }

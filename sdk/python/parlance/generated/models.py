@@ -116,8 +116,7 @@ class AuditEntry:
     actor_id: str
     """Who did it."""
 
-    action: str
-    """What was done, such as `channel_update` or `member_ban`."""
+    action: AuditAction
 
     target_id: str | None
     """What it was done to, by its id or code; null if there is no such thing."""
@@ -1261,8 +1260,8 @@ class OptionValue:
     name: str
     """The name of the option."""
 
-    type: str
-    """The type of the option: one of `string`, `integer`, `number`, `boolean`, `user`, `role`, `channel`."""
+    type: OptionType
+    """The type of the option."""
 
     value: str | float | bool
     """The value: a number for `integer` and `number`, true or false for `boolean`, otherwise a text or an id."""
@@ -2043,6 +2042,8 @@ class GetGatewayResult:
     replay_limit: int
 
 
+AuditAction: TypeAlias = Literal["server_update", "channel_create", "channel_update", "channel_delete", "overwrite_set", "overwrite_delete", "role_create", "role_update", "role_delete", "member_role_add", "member_role_remove", "member_kick", "member_ban", "member_unban", "invite_create", "invite_delete", "follow_create", "follow_delete", "webhook_create", "webhook_update", "webhook_delete", "message_crosspost", "bot_add", "message_delete", "message_pin", "message_unpin"]
+"""What was done: the resource, then the action."""
 AutoArchiveMinutes: TypeAlias = Literal[60, 1440, 4320, 10080]
 """After how many minutes without a message a thread is archived: an hour, a day, 3 days or a week."""
 Badge: TypeAlias = Literal["staff", "developer", "partner", "verified_server_owner", "early_access"]
