@@ -68,7 +68,7 @@ const closeCodeTable = [
 ].join('\n');
 
 /** The description of the gateway: how a session begins, continues and ends. */
-export const gatewayDescription = `The gateway sends events over a WebSocket. Each frame is one JSON object in a text message: \`op\` is the opcode and \`d\` the data. Frames of op 0 also have the name \`t\` of the event and the position \`s\`. Ignore opcodes, events and fields that you do not know. Operations with the action \`send\` are frames that the gateway sends, and those with \`receive\` are frames that a client sends.
+export const gatewayDescription = `The gateway sends events over a WebSocket. Each frame is one JSON object in a text message: \`op\` is the opcode and \`d\` the data. Frames of op 0 also have the name \`t\` of the event and the position \`s\`. Ignore opcodes, events and fields that you do not know.
 
 ## Handshake
 

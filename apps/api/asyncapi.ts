@@ -164,7 +164,8 @@ export function renderAsyncApi(gatewayUrl: string): { asyncapi: string } & Json 
         host,
         pathname,
         protocol: protocol.replace(':', ''),
-        description: 'The gateway. `GET /api/gateway` returns its address.',
+        description:
+          'The gateway. `GET /api/gateway` returns its address. Operations with the action `send` are frames that the gateway sends, and those with `receive` are frames that a client sends.',
         security: Object.keys(securitySchemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
       },
     },

@@ -5,7 +5,7 @@ import type { Guide } from '../reference/guide.ts';
 export const guides: readonly Guide[] = built.map(({ load, ...guide }) => ({
   ...guide,
   load: async () => {
-    const [{ sections }, { renderNodes }] = await Promise.all([load(), import('./render-nodes.tsx')]);
-    return sections.map(({ nodes, ...section }) => ({ ...section, render: () => renderNodes(nodes) }));
+    const [{ sections }, { renderSection }] = await Promise.all([load(), import('./render-nodes.tsx')]);
+    return sections.map(({ nodes, ...section }) => ({ ...section, render: () => renderSection(nodes) }));
   },
 }));

@@ -1,69 +1,59 @@
-import { type Signal, signal } from '@preact/signals';
 import { type ComponentChildren, h, type JSX } from 'preact';
-import { Button } from '../ui/button.tsx';
-import { CopyButton } from '../ui/copy.tsx';
+import { Code } from '../reference/code.tsx';
+import { LanguageChoice, language } from '../reference/sample-view.tsx';
+import type { Language } from '../reference/samples.ts';
 import type { CodeSample, GuideNode } from './node.ts';
-import './guides.css';
 
 /** The address that the guides name as that of the installation. The pages show their own instead. */
 const exampleUrl = 'http://localhost:8080';
 
-const names: Record<string, string> = {
-  js: 'JavaScript',
-  py: 'Python',
-  sh: 'Shell',
-  ini: 'systemd',
-  dockerfile: 'Dockerfile',
-  text: 'Output',
-};
-
-/** The language that the reader chose last, on all guides. */
-const language: Signal<string> = signal('js');
+/** The names of what is not a program in one of the languages of the reference. */
+const names: Record<string, string> = { sh: 'Shell', ini: 'systemd', dockerfile: 'Dockerfile', text: 'Output' };
+const languages: Record<string, Language> = { js: 'javascript', py: 'python' };
 
 const toOwnAddress = (text: string): string => text.replaceAll(exampleUrl, location.origin);
 
 /** A program, part of one, or a command. If there is more than one language, the reader chooses. */
-function Code({ samples }: { samples: readonly CodeSample[] }): JSX.Element | null {
-  const sample = samples.find((one) => one.language === language.value) ?? samples[0];
+function Samples({ samples }: { samples: readonly CodeSample[] }): JSX.Element | null {
+  const sample = samples.find((one) => languages[one.language] === language.value) ?? samples[0];
   if (!sample) return null;
-  const text = toOwnAddress(sample.text);
-  const name = names[sample.language] ?? sample.language;
+  const offered = samples.flatMap((one) => languages[one.language] ?? []);
   return (
-    <div class="guide-code">
-      <div class="guide-code-head">
-        {samples.length > 1 ? (
-          <div class="choice" role="group" aria-label="Language">
-            {samples.map((one) => (
-              <Button key={one.language} aria-pressed={one === sample} onClick={() => (language.value = one.language)}>
-                {names[one.language] ?? one.language}
-              </Button>
-            ))}
-          </div>
-        ) : (
-          <span class="soft">{name}</span>
-        )}
-        {sample.file && <code>{sample.file}</code>}
-        <CopyButton text={text} what={sample.file ? `the code of ${sample.file}` : 'this'} />
-      </div>
-      <pre tabIndex={0} role="group" aria-label={sample.file ?? name}>
-        <code>{text}</code>
-      </pre>
-    </div>
+    <Code
+      code={toOwnAddress(sample.text)}
+      what={sample.file ? `the code of ${sample.file}` : (names[sample.language] ?? sample.language)}
+      head={
+        <>
+          {offered.length > 0 ? (
+            <LanguageChoice offered={offered} chosen={languages[sample.language]} />
+          ) : (
+            <span>{names[sample.language] ?? sample.language}</span>
+          )}
+          {sample.file && <code>{sample.file}</code>}
+        </>
+      }
+    />
   );
 }
 
 function renderNode(node: GuideNode, key: number): ComponentChildren {
   if (typeof node === 'string') return toOwnAddress(node);
-  if ('samples' in node) return <Code key={key} samples={node.samples} />;
+  if ('samples' in node) return <Samples key={key} samples={node.samples} />;
   const { tag, href, children } = node;
-  const element = h(tag, { key, ...(href === undefined ? {} : { href: toOwnAddress(href) }) }, renderNodes(children));
+  const element = h(
+    tag,
+    { key, ...(href !== undefined && { href: toOwnAddress(href) }), ...(tag === 'table' && { class: 'ref-table' }) },
+    renderNodes(children),
+  );
   if (tag !== 'table') return element;
   return (
-    <div key={key} class="guide-table" tabIndex={0} role="group" aria-label="Table">
+    <div key={key} class="ref-scroll" tabIndex={0} role="region" aria-label="Table">
       {element}
     </div>
   );
 }
 
-/** Shows parts of a guide. */
-export const renderNodes = (nodes: readonly GuideNode[]): ComponentChildren[] => nodes.map(renderNode);
+const renderNodes = (nodes: readonly GuideNode[]): ComponentChildren[] => nodes.map(renderNode);
+
+/** Shows a section of a guide. */
+export const renderSection = (nodes: readonly GuideNode[]): JSX.Element => <div class="ref-text">{renderNodes(nodes)}</div>;

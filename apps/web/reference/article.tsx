@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Icon } from '../ui/icon.tsx';
 import type { ArticleSection } from './guide.ts';
 import { place, scrollToPlace } from './location.ts';
+import { Line } from './text.tsx';
 
 /** Whether a page was shown before, so that the first one does not take the focus. */
 let isLater = false;
@@ -52,7 +53,9 @@ export function Article({
 }): JSX.Element {
   return (
     <Page title={title}>
-      <p class="ref-lead">{summary}</p>
+      <p class="ref-lead">
+        <Line text={summary} />
+      </p>
       {sections.length > 2 && (
         <nav class="ref-contents" aria-label="On this page">
           <ul>

@@ -3,7 +3,7 @@ import { CopyButton } from '../ui/copy.tsx';
 
 /** The parts of code that are colored: comments, texts, words of the languages, numbers, and names of fields and variables. */
 const tokens =
-  /(?<comment>(?<![\w"'])(?:#|\/\/)[^\n]*)|(?<name>"(?:[^"\\\n]|\\.)*"(?=:)|\$\w+)|(?<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<word>\b(?:await|async|const|import|from|def|return|null|true|false|None|True|False|curl|for|in|if|new|with|function|class)\b)|(?<number>\b\d+(?:\.\d+)?\b)/g;
+  /(?<comment>(?<![\w"':])(?:#|\/\/)[^\n]*)|(?<name>"(?:[^"\\\n]|\\.)*"(?=:)|\$\w+)|(?<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<word>\b(?:await|async|const|import|from|def|return|null|true|false|None|True|False|curl|for|in|if|new|with|function|class)\b)|(?<number>\b\d+(?:\.\d+)?\b)/g;
 
 function* highlight(code: string): Generator<ComponentChildren> {
   let end = 0;

@@ -11,12 +11,6 @@ import { toShape } from './shape.ts';
 import { Line, Text } from './text.tsx';
 import { TryIt } from './try-it.tsx';
 
-const callerTexts = {
-  account: 'Bots and people',
-  person: 'People only',
-  none: 'No token needed',
-};
-
 /** A part of an operation with a small heading. */
 function Part({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
@@ -149,7 +143,7 @@ function Errors({ operation }: { operation: Operation }): JSX.Element | null {
 
 /** An operation: what it does, takes and answers at the left, and code and a form to send it at the right. */
 export function OperationView({ operation }: { operation: Operation }): JSX.Element {
-  const { id, title, method, path, callers, object } = operation;
+  const { id, title, method, path, object } = operation;
   return (
     <section id={id} class="ref-section ref-columns">
       <div class="ref-explained">
@@ -157,12 +151,8 @@ export function OperationView({ operation }: { operation: Operation }): JSX.Elem
         <p class="ref-endpoint">
           <span class={`ref-method ${method.toLowerCase()}`}>{method}</span> <code>{path}</code>
         </p>
-        <p class="ref-marks">
-          <span class="ref-mark">{callerTexts[callers]}</span>
-          {object.deprecated && <span class="ref-mark ref-deprecated">Deprecated</span>}
-        </p>
-        <Text text={object.summary} />
-        {object.description && object.description !== object.summary && <Text text={object.description} />}
+        {object.deprecated && <p class="ref-mark ref-deprecated">Deprecated</p>}
+        <Text text={object.description ?? object.summary} />
         <Parameters operation={operation} kind="path" title="Path" />
         <Parameters operation={operation} kind="query" title="Query" />
         <RequestBody operation={operation} />

@@ -12,15 +12,15 @@ const names = Object.keys(languages) as Language[];
 /** The language of all samples, remembered in this browser. */
 export const language = signal<Language>(names.find((one) => one === readStored(key)) ?? 'curl');
 
-/** The choice of the language of all samples. */
-export function LanguageChoice(): JSX.Element {
+/** The choice of the language of all samples, between those that are `offered`. */
+export function LanguageChoice({ offered, chosen }: { offered: readonly Language[]; chosen: Language | undefined }): JSX.Element {
   return (
     <div class="ref-languages" role="group" aria-label="Language of the samples">
-      {names.map((one) => (
+      {offered.map((one) => (
         <button
           key={one}
           type="button"
-          aria-pressed={one === language.value}
+          aria-pressed={one === chosen}
           onClick={() => {
             language.value = one;
             writeStored(key, one);
@@ -41,7 +41,7 @@ export function SampleView({ operation }: { operation: Operation }): JSX.Element
       <Code
         code={sample ?? toSample(operation, 'curl') ?? ''}
         what={`the code of ${operation.id} in ${languages[sample === null ? 'curl' : language.value]}`}
-        head={<LanguageChoice />}
+        head={<LanguageChoice offered={names} chosen={language.value} />}
       />
       {sample === null && <p class="hint">This is not for bots, so the kits have no method for it.</p>}
     </>
