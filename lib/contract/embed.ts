@@ -101,7 +101,7 @@ export type Embed = Static<typeof Embed>;
 
 const ProxyUrl = Type.String({
   description: 'The same image on the own origin of the service, where a client should load it from.',
-  examples: ['http://localhost:3000/images/5d41402abc4b2a76b9719d911017c592/aHR0cHM6Ly9leGFtcGxlLm9yZy8'],
+  examples: ['http://localhost:8080/images/5d41402abc4b2a76b9719d911017c592/aHR0cHM6Ly9leGFtcGxlLm9yZy8'],
 });
 
 /** The author line of an embed in a response. */

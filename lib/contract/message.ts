@@ -21,7 +21,7 @@ export const Attachment = ObjectOf(
     height: side('height'),
     url: Type.String({
       description: 'The address of the file. Who knows it can read the file without a login.',
-      examples: ['http://localhost:3000/files/8f14e45fceea167a5a36dedd4bea2543/engine.webp'],
+      examples: ['http://localhost:8080/files/8f14e45fceea167a5a36dedd4bea2543/engine.webp'],
     }),
   },
   'A file of a message.',

@@ -69,7 +69,7 @@ export const Link = Type.String({
 
 /** The address of a picture, or null. */
 export const PictureUrl = (description: string) =>
-  Described(Nullable(Type.String()), description, 'http://localhost:3000/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp');
+  Described(Nullable(Type.String()), description, 'http://localhost:8080/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp');
 
 /** The number of items of a page. */
 export const PageLimit = (maximum: number, byDefault: number) =>
@@ -112,7 +112,7 @@ export const Picture = ObjectOf(
   {
     url: Type.String({
       description: 'The address of the stored picture: a square WebP image of 256 pixels a side.',
-      examples: ['http://localhost:3000/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp'],
+      examples: ['http://localhost:8080/files/8f14e45fceea167a5a36dedd4bea2543/picture.webp'],
     }),
   },
   'A new avatar or icon.',

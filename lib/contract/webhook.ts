@@ -10,7 +10,7 @@ const token = Type.String({
 });
 const url = Type.String({
   description: 'The address to post to. It contains the token, so it is secret.',
-  examples: ['http://localhost:3000/api/webhooks/1431655765432100910/q83vEjRWeJq8dFZ4mrzeAAECAwQFBgcICQoLDA0ODw8'],
+  examples: ['http://localhost:8080/api/webhooks/1431655765432100910/q83vEjRWeJq8dFZ4mrzeAAECAwQFBgcICQoLDA0ODw8'],
 });
 const name = Described(
   Name(limits.webhookNameChars),

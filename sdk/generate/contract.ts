@@ -139,7 +139,7 @@ function collectNames(value: unknown, all: Record<string, Schema>, found: Set<st
 
 /** Reads the contract from the OpenAPI document and the registry of events. */
 export function readContract(): Contract {
-  const document = JSON.parse(JSON.stringify(renderOpenApi(routes, 'http://localhost:3000'))) as {
+  const document = JSON.parse(JSON.stringify(renderOpenApi(routes, 'http://localhost:8080'))) as {
     paths: Record<string, Record<string, OperationObject>>;
     components: { schemas: Record<string, Schema> };
   };

@@ -21,7 +21,7 @@ import type { GatewayReady, Session } from './session.ts';
 export interface ClientOptions {
   /** The bot's token. Default: the environment variable PARLANCE_TOKEN. */
   token?: string;
-  /** The address of the installation. Default: the environment variable PARLANCE_URL, or http://localhost:3000. */
+  /** The address of the installation. Default: the environment variable PARLANCE_URL, or http://localhost:8080. */
   url?: string;
   /** Gateway events to ask for, besides those that have listeners when the bot starts. */
   events?: readonly (keyof GatewayEvents)[];
@@ -80,7 +80,7 @@ export class Client extends Emitter<ClientEvents> {
     this.#options = options;
     this.#kept = options.resumeFrom;
     this.#token = (options.token ?? readSetting('PARLANCE_TOKEN'))?.replace(/^Bot /, '');
-    this.url = (options.url ?? readSetting('PARLANCE_URL') ?? 'http://localhost:3000').replace(/\/+$/, '');
+    this.url = (options.url ?? readSetting('PARLANCE_URL') ?? 'http://localhost:8080').replace(/\/+$/, '');
     const rest = new Rest({
       url: this.url,
       token: this.#token,
