@@ -48,6 +48,15 @@ async function findManagedServer(
   return params.serverId ?? (params.channelId ? findServerIdOfChannel(platform, params.channelId) : null);
 }
 
+/** The bytes of a serialized reply in an encoding that the client accepts. Browsers may keep a document for everyone, and ask whether it has changed. */
+function encodeReply(ctx: Context, { json, gzip }: SerializedReply): Buffer {
+  if (!gzip) return json;
+  ctx.set({ 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
+  if (ctx.acceptsEncodings('gzip', 'identity') !== 'gzip') return json;
+  ctx.set('Content-Encoding', 'gzip');
+  return gzip;
+}
+
 async function runRoute(
   platform: ApiPlatform,
   route: Route,
@@ -84,7 +93,7 @@ async function runRoute(
     const result = await (managedServerId && identified.actor
       ? runManagementWrite(platform, identified.actor, managedServerId, run)
       : run(identified.actor));
-    if (result instanceof SerializedReply) return { status: route.reply.status, body: result.json };
+    if (result instanceof SerializedReply) return { status: route.reply.status, body: encodeReply(ctx, result) };
     if (result instanceof StreamedReply) return { status: route.reply.status, body: result };
     const isDefaultReply = !(result instanceof AlternativeReply);
     const value = isDefaultReply ? result : result.body;

@@ -29,11 +29,13 @@ export class AlternativeReply {
   }
 }
 
-/** A reply whose body is already serialized as JSON. */
+/** A reply whose body is already serialized as JSON. `gzip`, of a document that is the same for everyone: the same bytes compressed. */
 export class SerializedReply {
   readonly json: Buffer;
-  constructor(json: Buffer) {
+  readonly gzip: Buffer | null;
+  constructor(json: Buffer, gzip: Buffer | null = null) {
     this.json = json;
+    this.gzip = gzip;
   }
 }
 

@@ -1,11 +1,28 @@
+import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
+import type { Config } from '../../../config/index.ts';
 import { Instance } from '../../../lib/contract/auth.ts';
 import { renderAsyncApi } from '../asyncapi.ts';
 import { renderOpenApi } from '../openapi.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route, SerializedReply } from '../route.ts';
+
+/** Renders a document about the API at the first request for it, because that takes a while, and keeps it for the settings of this process. */
+function keepDocument(render: (config: Config) => unknown): (config: Config) => SerializedReply {
+  const kept = new WeakMap<Config, SerializedReply>();
+  return (config) => {
+    const known = kept.get(config);
+    if (known) return known;
+    const json = Buffer.from(JSON.stringify(render(config)));
+    const reply = new SerializedReply(json, gzipSync(json));
+    kept.set(config, reply);
+    return reply;
+  };
+}
 
 /** The routes that describe the API itself. `otherRoutes` are all other routes. */
 export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
+  const openApi = keepDocument(({ baseUrl }) => renderOpenApi([...otherRoutes, ...routes], baseUrl));
+  const asyncApi = keepDocument(({ gatewayUrl }) => renderAsyncApi(gatewayUrl));
   const routes: readonly Route[] = [
     route({
       operationId: 'getInstance',
@@ -34,8 +51,8 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
         body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }, { additionalProperties: true }),
       },
       errors: [],
-      run: async ({ config }) =>
-        renderOpenApi([...otherRoutes, ...routes], config.baseUrl) as { openapi: string; paths: Record<string, unknown> },
+      hasEtag: true,
+      run: async ({ config }) => openApi(config),
     }),
     route({
       operationId: 'getAsyncApi',
@@ -52,7 +69,8 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
         ),
       },
       errors: [],
-      run: async ({ config }) => renderAsyncApi(config.gatewayUrl) as { asyncapi: string; channels: Record<string, unknown> },
+      hasEtag: true,
+      run: async ({ config }) => asyncApi(config),
     }),
   ];
   return routes;

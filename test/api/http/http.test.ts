@@ -80,8 +80,6 @@ describe('HTTP', () => {
         try {
           for (const [target, status] of [
             ['/api/gateway', 200],
-            ['/api/openapi.json', 200],
-            ['/api/asyncapi.json', 200],
             ['/api/servers', 401],
             ['/api/nothing', 404],
           ] as const) {
@@ -96,6 +94,23 @@ describe('HTTP', () => {
         } finally {
           await other.close();
         }
+      });
+  });
+
+  describe('documents of the API', () => {
+    for (const path of ['/api/openapi.json', '/api/asyncapi.json'])
+      it(`${path} is compressed for clients that accept it, and is loaded again only when it has changed`, async () => {
+        const read = async (headers: Record<string, string>): Promise<[number, string | null, string | null, unknown]> => {
+          const { status, headers: sent, body } = await api.call('GET', path, { headers });
+          return [status, sent.get('Content-Encoding'), sent.get('Cache-Control'), body];
+        };
+        const plain = await read({ 'Accept-Encoding': 'identity' });
+        expect(plain).to.deep.equal([200, null, 'no-cache', plain[3]]);
+        expect(plain[3]).to.have.property('components');
+        expect(await read({ 'Accept-Encoding': 'gzip' })).to.deep.equal([200, 'gzip', 'no-cache', plain[3]]);
+        const { headers } = await api.call('GET', path);
+        const again = await api.call('GET', path, { headers: { 'If-None-Match': headers.get('ETag') ?? '' } });
+        expect([again.status, again.body]).to.deep.equal([304, undefined]);
       });
   });
 

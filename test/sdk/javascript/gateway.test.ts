@@ -131,6 +131,26 @@ describe('JavaScript kit: the gateway connection', () => {
     await waitUntil(() => client.session?.position === '3', 'the position');
   });
 
+  it('does not count an event of the session before as handled in the new one', async () => {
+    const { client, reach } = await connect();
+    let finish = (): void => undefined;
+    const positions: string[] = [];
+    client.on('session', ({ position }) => positions.push(position));
+    client.on('messageCreate', async ({ content }) => {
+      if (content === 'message 7') await new Promise<void>((resolve) => (finish = resolve));
+    });
+    service.message(7);
+    await reach(1);
+    service.send({ op: 9, d: { reason: 'session_unknown' } });
+    await service.next();
+    service.ready('s2', '1');
+    await waitUntil(() => client.session?.id === 's2', 'the new session');
+    finish();
+    service.message(2);
+    await waitUntil(() => client.session?.position === '2', 'the position');
+    expect(positions).to.deep.equal(['2']);
+  });
+
   it('disconnects when its queue is full, and resumes when half of it is handled', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
