@@ -94,7 +94,7 @@ A client names with op 3 at most ${limits.accountsWatched} accounts whose presen
 
 ${closeCodeTable}
 
-Any other code, also 1006 (the connection broke) and 1009 (a frame was too large): resume. The close reason says in a sentence what was wrong.
+Any other code, also 1006 (the connection broke), 1008 (a frame had too many fragments) and 1009 (a frame was too large): resume. The close reason says in a sentence what was wrong.
 
 ## Limits
 
