@@ -95,7 +95,7 @@ for (const partitions of ['1', '3'])
         changeChannel(api.platform, api.seeded.serverId, channelId(), { overwrites: deny ? [{ id: bot.id, allow: 0, deny }] : [] });
       const received = async (): Promise<unknown[][]> => {
         await Promise.all(recorders.map((recorder, n) => caughtUp(api.worker, place(), String(bots[n]?.id), recorder)));
-        return recorders.map((recorder) => recorder.received.flatMap(({ d }) => d.content ?? []));
+        return recorders.map((recorder) => recorder.received.flatMap(({ d }) => (d.channelId === channelId() ? d.content : [])));
       };
       await post('for both');
       await relay();

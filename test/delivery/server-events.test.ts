@@ -43,6 +43,7 @@ describe('Events: servers, members and roles', () => {
   const outsideBotRecorder = useRecorder(parlance, outsideBot, names);
   const all = [bot, person, optedOut, strangerRecorder, outsideBotRecorder];
   let lastMark = 0;
+  const markIds = new Set<unknown>();
   /** Waits for pending events: changes the name twice, because a batch sends the server before its members, then sends a mark to each outsider. */
   const waitForPending = async (): Promise<void> => {
     for (let n = 0; n < 2; n++) {
@@ -50,12 +51,13 @@ describe('Events: servers, members and roles', () => {
       await send(parlance, 200, owner, 'PATCH', at(), { name });
       await waitForAll([bot, person], ({ d }) => d.name === name);
     }
-    const id = `mark ${++lastMark}`;
+    const id = parlance.worker.ids.next();
+    markIds.add(id);
     for (const account of [stranger, outsideBot])
       await parlance.worker.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
     await waitForAll([strangerRecorder, outsideBotRecorder], ({ d }) => d.id === id);
   };
-  const isMark = ({ t, d }: Dispatch): boolean => t !== 'SERVER_CREATE' && String(d.name ?? d.id).startsWith('mark');
+  const isMark = ({ t, d }: Dispatch): boolean => t !== 'SERVER_CREATE' && (markIds.has(d.id) || String(d.name).startsWith('mark'));
   const rolesNow = (): Promise<Role[]> => send(parlance, 200, owner, 'GET', at('/roles'));
   /**
    * Runs `act` and returns the events that were received: by the members (the bot and the person alike), by the bot that did not opt in, and by the

@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import { requireDocumentedClose, requireDocumentedFrame } from '../harness/gateway-document.ts';
 
 /** A frame from the gateway. */
 export interface Frame {
@@ -19,12 +20,15 @@ export class Client {
   private taken = 0;
   private wake = (): void => undefined;
   private isClosed = false;
+  private isEnding = false;
 
   constructor(port: number, path = '/gateway', headers: Record<string, string> = {}) {
     this.ws = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
     this.ws.on('message', (data: Buffer) => {
-      this.frames.push(JSON.parse(data.toString()) as Frame);
+      const frame = JSON.parse(data.toString()) as Frame;
+      this.frames.push(frame);
       this.wake();
+      requireDocumentedFrame(frame);
     });
     this.ws.on('error', () => undefined);
     this.closed = new Promise((resolve) => {
@@ -33,6 +37,7 @@ export class Client {
         this.closeReason = reason.toString();
         this.wake();
         resolve(code);
+        if (!this.isEnding) requireDocumentedClose(code, this.closeReason);
       });
     });
   }
@@ -97,6 +102,13 @@ export class Client {
   async heartbeat(): Promise<void> {
     this.send({ op: 1, d: null });
     await this.until(11);
+  }
+
+  /** Closes the connection with `code`; resolves when it is closed. */
+  close(code: number): Promise<number> {
+    this.isEnding = true;
+    this.ws.close(code);
+    return this.closed;
   }
 
   /** Closes the connection without a close frame. */

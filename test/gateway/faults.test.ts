@@ -66,8 +66,7 @@ describe('gateway: faults', () => {
     const client = fixture.connect(1);
     await client.identify(released.token);
     proxy.cut();
-    client.ws.close(1000);
-    await client.closed;
+    await client.close(1000);
     while (node.node.pendingReleases.size === 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await fixture.worker.areConnected([released.id])).to.deep.equal([true]);
     proxy.mend();

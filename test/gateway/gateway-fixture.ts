@@ -11,7 +11,8 @@ import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type Wor
 import type { NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { insertMembers, memberOf } from '../harness/seed.ts';
+import { toPayload } from '../harness/event-payload.ts';
+import { accountOf, channelOf, insertMembers, memberOf, serverOf } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 import { Client } from './client.ts';
@@ -65,18 +66,7 @@ export class GatewayFixture {
   async makeAccount(kind: 'bot' | 'person', ...serverIds: string[]): Promise<TestAccount> {
     const { ids, db } = this.worker;
     const id = ids.next();
-    await db.accounts.insertOne({
-      _id: id,
-      kind,
-      username: `u${id}`,
-      displayName: 'TestAccount',
-      avatarUrl: null,
-      tag: null,
-      applicationId: kind === 'bot' ? ids.next() : null,
-      status: 'online',
-      customStatus: null,
-      createdAt: new Date(),
-    } as never);
+    await db.accounts.insertOne(accountOf(id, kind, kind === 'bot' ? ids.next() : null));
     const { token } = await this.makeToken(id, kind);
     for (const serverId of serverIds) await this.join(serverId, id, kind === 'bot');
     return { id, token };
@@ -101,22 +91,13 @@ export class GatewayFixture {
   /** Makes a server whose members may view its channels. */
   async makeServer(): Promise<string> {
     const id = this.worker.ids.next();
-    const everyone = { id, name: '@everyone', color: null, hoist: false, permissions: 1, botId: null };
-    await this.worker.db.servers.insertOne({
-      _id: id,
-      name: 'Server',
-      ownerId: '0',
-      roles: [everyone],
-      memberCount: 1,
-    } as never);
+    await this.worker.db.servers.insertOne(serverOf(id, this.worker.ids.next(), 0, 1));
     return id;
   }
 
   async makeChannel(serverId: string, overwrites: Overwrite[] = []): Promise<string> {
     const id = this.worker.ids.next();
-    await this.changing(serverId, [], () =>
-      this.worker.db.channels.insertOne({ _id: id, serverId, kind: 'text', name: 'c', parentId: null, overwrites } as never),
-    );
+    await this.changing(serverId, [], () => this.worker.db.channels.insertOne({ ...channelOf(id, serverId, 0), overwrites }));
     return id;
   }
 
@@ -169,7 +150,7 @@ export class GatewayFixture {
     id = this.worker.ids.next(),
   ): Promise<Appended[]> {
     return this.worker.append(serverPlace(serverId), [
-      { id, name, payload: JSON.stringify({ id, channelId, serverId, content }), channelId },
+      { id, name, payload: toPayload(name, { id, channelId, serverId, content }), channelId },
     ]);
   }
 
@@ -186,7 +167,7 @@ export class GatewayFixture {
 
   /** Appends an event about a member as the relay does. */
   memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<unknown> {
-    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), member }]);
+    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: toPayload(name, data), member }]);
   }
 
   /** Runs `work` while no node receives what is published in the server, as if it were lost. */
@@ -207,7 +188,7 @@ export class GatewayFixture {
 
   /** Appends an event for one account. */
   appendForAccount(userId: string, name: EventName, data: object, options: Partial<NewEntry> = {}): Promise<unknown> {
-    return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: JSON.stringify(data), ...options }]);
+    return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: toPayload(name, data), ...options }]);
   }
 
   /** Sends an interaction to a bot's newest session, as the worker does; false if the bot is offline. */

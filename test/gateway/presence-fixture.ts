@@ -72,10 +72,8 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
       await client.watch(marker, ...accounts);
       return client;
     },
-    async leave({ ws, closed }, { id }, code = 1000) {
-      if (code === null) ws.terminate();
-      else ws.close(code);
-      await closed;
+    async leave(client, { id }, code = 1000) {
+      await (code === null ? client.cut() : client.close(code));
       while ((await gateway.worker.areConnected([id]))[0]) await new Promise((resolve) => setImmediate(resolve));
     },
     async openOnSeparateNode(...accounts) {

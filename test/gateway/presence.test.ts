@@ -180,8 +180,7 @@ describe('gateway: presence', () => {
     await fixture.received(client);
     const second = fixture.gateway.connect(1);
     const { d, s } = await second.identify(one.token);
-    first.ws.close(1000);
-    await first.closed;
+    await first.close(1000);
     expect(await fixture.received(client)).to.deep.equal([[]]);
     await fixture.leave(second, one, null);
     expect(await fixture.received(client)).to.deep.equal([[[one.id, 'offline', null]]]);

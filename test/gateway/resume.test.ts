@@ -137,8 +137,7 @@ describe('gateway: resume', () => {
   for (const code of [1000, 1001])
     it(`a close with ${code} by the client ends the session`, async () => {
       const { client, id, s } = await openSession();
-      client.ws.close(code);
-      await client.closed;
+      await client.close(code);
       const again = fixture.connect();
       // The node processes the close before the next socket's messages, and Redis ends the session before the resume.
       await again.resume(bot.token, id, s);
@@ -147,8 +146,7 @@ describe('gateway: resume', () => {
 
   it('a session can be resumed after any other close', async () => {
     const { client, id, s } = await openSession();
-    client.ws.close(3000);
-    await client.closed;
+    await client.close(3000);
     const again = fixture.connect(1);
     await again.resume(bot.token, id, s);
     expect(await again.next()).to.include({ t: 'RESUMED' });

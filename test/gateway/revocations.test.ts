@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Message } from '../../lib/contract/message.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot } from '../harness/bot-client.ts';
+import { toPayload } from '../harness/event-payload.ts';
 import {
   authorize,
   type Bot,
@@ -84,7 +84,7 @@ describe('gateway: access that was taken away', function () {
       token,
       onEvent: ({ t, d }) => {
         if (t !== 'MESSAGE_CREATE') return;
-        const content = (d as Message).content ?? String(d.id);
+        const content = String(d.content);
         received.add(content);
         for (const resolve of waiting.get(content) ?? []) resolve();
         waiting.delete(content);
@@ -183,7 +183,12 @@ describe('gateway: access that was taken away', function () {
   /** Resolves when the victim has received everything that was appended before. */
   const caughtUp = async (victim: Victim): Promise<void> => {
     const id = parlance.worker.ids.next();
-    const mark = { id, name: 'MESSAGE_CREATE' as const, payload: JSON.stringify({ id }), onlyAccount: victim.caller.id };
+    const mark = {
+      id,
+      name: 'MESSAGE_CREATE' as const,
+      payload: toPayload('MESSAGE_CREATE', { id, content: id }),
+      onlyAccount: victim.caller.id,
+    };
     await parlance.worker.append(accountPlace(victim.caller.id), [mark]);
     await victim.waitFor(id);
   };

@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import { requireDocumentedClose, requireDocumentedFrame } from './gateway-document.ts';
 
 /** A dispatched event as received. */
 export interface Dispatch {
@@ -55,6 +56,7 @@ export function connectBot(options: BotOptions): BotClient {
   let sessionId: string | null = null;
   let position: string | null = null;
   let closed = false;
+  let isEnding = false;
   let watched: readonly string[] | null = null;
   let answerWatch: (offline: string[]) => void = () => undefined;
   let attempt = 0;
@@ -66,7 +68,13 @@ export function connectBot(options: BotOptions): BotClient {
   });
 
   const send = (op: number, d: unknown): void => socket?.send(JSON.stringify({ op, d }));
+  /** Closes with `code`, or without one. The code in the event `close` is then not the gateway's. */
+  const end = (code?: number): void => {
+    isEnding = true;
+    socket?.close(code);
+  };
   const receive = (frame: { op: number; t?: string; s?: string; d: Record<string, unknown> }): void => {
+    requireDocumentedFrame(frame);
     if (frame.op === 10) {
       const every = Number(frame.d.heartbeatIntervalMs);
       clearInterval(heartbeat);
@@ -78,7 +86,7 @@ export function connectBot(options: BotOptions): BotClient {
       sessionId = null;
       position = null;
       options.onInvalid?.();
-      socket?.close();
+      end();
     } else if (frame.op === 7) {
       retryAfterMs = Number(frame.d.retryAfterMs);
       socket?.terminate();
@@ -99,12 +107,14 @@ export function connectBot(options: BotOptions): BotClient {
       stats.connects++;
       const opened = new WebSocket(options.urlOf(attempt++), { perMessageDeflate: false, handshakeTimeout: 2_000 });
       socket = opened;
+      isEnding = false;
       opened.on('message', (data: Buffer) => receive(JSON.parse(data.toString())));
       opened.on('error', () => undefined);
-      opened.on('close', (code) => {
+      opened.on('close', (code, reason) => {
         stats.lastCloseCode = code;
         clearInterval(heartbeat);
         resolve();
+        if (!isEnding) requireDocumentedClose(code, reason.toString());
       });
     });
   const run = async (): Promise<void> => {
@@ -130,7 +140,7 @@ export function connectBot(options: BotOptions): BotClient {
     cut: () => socket?.terminate(),
     async close() {
       closed = true;
-      socket?.close(1000);
+      end(1000);
       setTimeout(() => socket?.terminate(), 1_000).unref();
       await running;
     },

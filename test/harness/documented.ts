@@ -1,9 +1,7 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
 import { renderOpenApi } from '../../apps/api/openapi.ts';
 import { routes } from '../../apps/api/routes/index.ts';
+import { closeObjects, createValidators, type Json, listFaults } from './document-validators.ts';
 
-type Json = Record<string, unknown>;
 interface Content {
   'application/json'?: Json;
 }
@@ -40,29 +38,8 @@ const resolve = <T>(pointer: string): T =>
     .slice(1)
     .reduce<unknown>((at, key) => (at as Json)[key.replaceAll('~1', '/').replaceAll('~0', '~')], document) as T;
 
-/** Forbids fields that are not described, in every object schema within `value`. Schemas below `allOf` describe only a part of an object. */
-function close(value: unknown, isPart = false): unknown {
-  if (Array.isArray(value)) return value.map((inner) => close(inner, isPart));
-  if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, close(inner, key === 'allOf')]));
-  const isOpen = copy.type === 'object' && copy.properties !== undefined && copy.additionalProperties === undefined;
-  return isOpen && !isPart ? { ...copy, additionalProperties: false } : copy;
-}
-
-/** A validator of the schemas of the document; `strict` ones refuse fields that are not described. */
-function createValidators(content: unknown): (pointer: string) => ValidateFunction {
-  const ajv = new Ajv2020({ strict: false });
-  formats.default(ajv, ['date-time']);
-  ajv.addSchema({ $id: 'api', ...(content as Json) });
-  const compiled = new Map<string, ValidateFunction>();
-  return (pointer) => {
-    const known = compiled.get(pointer) ?? ajv.compile({ $ref: `api${encodeURI(pointer)}` });
-    compiled.set(pointer, known);
-    return known;
-  };
-}
 const forRequests = createValidators(document);
-const forAnswers = createValidators(close(document));
+const forAnswers = createValidators(closeObjects(document));
 
 const patterns = Object.keys(document.paths)
   .sort((a, b) => a.split('{').length - b.split('{').length) // a path with fewer parameters matches first, as in the router
@@ -78,12 +55,6 @@ const parse = (text: string): unknown => {
     return undefined;
   }
 };
-
-/** The faults of a value, or an empty list. */
-function listFaults(validate: ValidateFunction, value: unknown): string[] {
-  if (validate(value)) return [];
-  return (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`);
-}
 
 function listAnswerFaults(operation: Operation, pointer: string, { status, headers, answer }: Exchange): string[] {
   const declared = operation.responses[status];

@@ -7,6 +7,7 @@ import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '..
 import { startWorker } from '../../workers/start.ts';
 import { startTestApi, type TestApi } from './api.ts';
 import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
+import { toPayload } from './event-payload.ts';
 import { make } from './use.ts';
 
 /** A gateway node in this process. */
@@ -121,6 +122,6 @@ export const waitForAll = (recorders: readonly EventRecorder[], wanted: (event: 
  */
 export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, recorder: EventRecorder): Promise<void> {
   const id = worker.ids.next();
-  await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id }), onlyAccount: accountId }]);
+  await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: toPayload('MESSAGE_CREATE', { id }), onlyAccount: accountId }]);
   await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
 }

@@ -34,7 +34,8 @@ export function botOf({ bots }: SeededServer, at = 0): Bot {
   return { ...bot, username: `bot_${bot.id}`, as: `Bot ${bot.token}`, signingSecret: '' };
 }
 
-const accountOf = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
+/** An account's document. */
+export const accountOf = (_id: string, kind: 'bot' | 'person', applicationId: string | null) => ({
   _id,
   kind,
   username: `${kind}_${_id}`,
@@ -53,7 +54,8 @@ function credentialOf(_id: string, accountId: string, kind: 'bot' | 'session') {
   return { token, doc: { _id, accountId, kind, hash, createdAt: new Date(), expiresAt: null } };
 }
 
-const serverOf = (_id: string, ownerId: string, channels: number, memberCount: number) => ({
+/** A server's document. Everyone may view its channels and post in them. */
+export const serverOf = (_id: string, ownerId: string, channels: number, memberCount: number) => ({
   _id,
   name: 'world',
   iconUrl: null,

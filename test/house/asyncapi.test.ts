@@ -4,7 +4,7 @@ import { renderAsyncApi } from '../../apps/api/asyncapi.ts';
 import { closeCodes } from '../../lib/contract/close-codes.ts';
 import { type EventName, events, optInEvents } from '../../lib/contract/events.ts';
 import { type OpcodeName, opcodes } from '../../lib/contract/gateway.ts';
-import { findFrameFaults } from '../harness/gateway-document.ts';
+import { listFrameFaults, requireDocumentedClose, requireDocumentedFrame } from '../harness/gateway-document.ts';
 
 type Json = Record<string, unknown>;
 interface Message {
@@ -88,12 +88,32 @@ describe('AsyncAPI document', () => {
 
   it('has examples that match the schemas, without undescribed fields', () => {
     const { components, operations } = render();
-    const faultsOf = ({ examples: [example] }: Message, action: string): string =>
-      findFrameFaults(example?.payload as { op: number }, action === 'send' ? 'gateway' : 'client');
+    const faultsOf = ({ examples: [example] }: Message, action: string): string[] =>
+      listFrameFaults(example?.payload as { op: number }, action === 'send' ? 'gateway' : 'client');
     for (const { action, messages } of Object.values(operations)) {
       const key = String(messages[0]?.$ref).split('/').at(-1) ?? '';
-      expect(faultsOf(components.messages[key] ?? expect.fail(key), action), key).to.equal('');
+      expect(faultsOf(components.messages[key] ?? expect.fail(key), action), key).to.deep.equal([]);
     }
+  });
+
+  const pins = { op: 0, t: 'PINS_UPDATE', s: '1', d: { channelId: '1431655765432100404', serverId: null } };
+  const wrong: [what: string, frame: { op: number; t?: string; s?: string; d?: object }, fault: RegExp][] = [
+    ['an unknown event', { ...pins, t: 'PINS_CHANGE' }, /^PINS_CHANGE is not as/],
+    ['an unknown opcode', { op: 12 }, /^op 12 is not as/],
+    ['a missing field', { ...pins, d: { serverId: null } }, /^PINS_UPDATE is not as[^]+'channelId'/],
+    ['an undeclared field', { ...pins, d: { ...pins.d, count: 1 } }, /^PINS_UPDATE is not as[^]+"count"/],
+    ['a wrong type', { ...pins, d: { ...pins.d, channelId: 7 } }, /^PINS_UPDATE is not as[^]+\/d\/channelId must be string/],
+    ['a hello with a position', { op: 10, s: '1', d: { heartbeatIntervalMs: 1 } }, /^op 10 is not as[^]+"s"/],
+  ];
+  it('a frame that a test client receives may be as the document says', () => requireDocumentedFrame(pins));
+  for (const [what, frame, fault] of wrong)
+    it(`a frame that a test client receives may not have ${what}`, () => {
+      expect(() => requireDocumentedFrame(frame)).to.throw(fault);
+    });
+
+  it('a socket of a test client may be closed with a declared code, and no other', () => {
+    for (const code of [...Object.values(closeCodes).map((declared) => declared.code), 1006, 1008, 1009]) requireDocumentedClose(code, '');
+    for (const code of [1000, 1011, 4011]) expect(() => requireDocumentedClose(code, 'Why')).to.throw(`${code} (Why)`);
   });
 
   it('names the address of the gateway', () => {
