@@ -116,7 +116,7 @@ const pages = () => [
   },
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
   // After the pages, because their build empties dist/web.
-  { built: 'dist/web/kits/parlance-bot.tgz', sources: ['sdk/javascript'], script: ['sdk/javascript/pack.mjs'] },
+  { built: `dist/web/kits/parlance-bot-${javascriptKitVersion()}.tgz`, sources: ['sdk/javascript'], script: ['sdk/javascript/pack.mjs'] },
   {
     built: `dist/web/kits/parlance-${pythonKitVersion()}-py3-none-any.whl`,
     sources: ['sdk/python'],
@@ -124,6 +124,7 @@ const pages = () => [
   },
 ];
 
+const javascriptKitVersion = () => JSON.parse(readFileSync(inRoot('sdk/javascript/package.json'), 'utf8')).version;
 const pythonKitVersion = () => /VERSION = "(.+)"/.exec(readFileSync(inRoot('sdk/python/parlance/version.py'), 'utf8'))[1];
 
 /** Builds the pages whose sources are newer than their last build. */

@@ -1,6 +1,6 @@
 // Compiles the JavaScript kit and packs it for npm into dist/web/kits, from where the API serves it.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -19,10 +19,8 @@ for (const file of readdirSync(`${staged}/dist`, { recursive: true, encoding: 'u
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(from '\.{1,2}\/[^']+)\.ts'/g, "$1.js'"));
 }
 for (const file of ['package.json', 'README.md', 'LICENSE']) cpSync(`${root}sdk/javascript/${file}`, `${staged}/${file}`);
-const packed = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', served], {
+execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', served], {
   cwd: staged,
-  encoding: 'utf8',
+  stdio: ['ignore', 'ignore', 'inherit'],
   shell: process.platform === 'win32',
 });
-const [{ filename }] = JSON.parse(packed);
-renameSync(`${served}/${filename}`, `${served}/parlance-bot.tgz`);

@@ -26,13 +26,17 @@ export interface ParsedGuide {
 }
 
 /** The pages that show what documents outside of the guides describe. */
-const referencePages: Record<string, string> = { '../delivery.md': '/developers/reference/gateway' };
+const referencePages: Record<string, string> = {
+  '../delivery.md': '/developers/reference/gateway',
+  '../delivery.md#events': '/developers/reference/events',
+  '../behavior/requests.md#error-codes': '/developers/reference/errors',
+};
 
 /** The address on the pages of a link in a guide. Documents that no page shows lead to the reference. */
 function toHref(link: string): string {
   const [path = '', anchor] = link.split('#');
   if (!path.endsWith('.md')) return link;
-  if (path.startsWith('../')) return referencePages[path] ?? '/developers/reference';
+  if (path.startsWith('../')) return referencePages[link] ?? referencePages[path] ?? '/developers/reference';
   return `/developers/guides/${path.replace(/\.md$/, '')}${anchor ? `#${anchor}` : ''}`;
 }
 

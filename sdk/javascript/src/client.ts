@@ -49,7 +49,7 @@ export interface ClientEvents extends Omit<GatewayEvents, 'interactionCreate'> {
   disconnected: { code: number; reason: string };
   /** The session could not be continued, so events may be missing: load what you need again. A new session follows. */
   eventsMissed: { reason: string };
-  /** The events up to this session's position are handled. Save it to continue after a restart. */
+  /** A session has begun, or the events up to its position are handled. Save it to continue after a restart. */
   session: Session;
   /** A handler failed, or the connection failed for good (`GatewayError`). Without a listener it is written to the console. */
   error: unknown;

@@ -4,8 +4,8 @@ import { type RequestHeaders, verifyRequest } from './verify.ts';
 
 /** Settings of an endpoint. */
 export interface EndpointOptions {
-  /** The signing secret from the developer portal. */
-  secret: string;
+  /** The signing secret from the developer portal. Without it `createEndpoint` throws. */
+  secret: string | undefined;
   /** The client whose commands answer. It need not be started. */
   client: Client;
 }
@@ -61,6 +61,8 @@ async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
 
 /** Answers the interactions that the service sends to an HTTPS address, with the commands of `client`. */
 export function createEndpoint({ secret, client }: EndpointOptions): Endpoint {
+  if (!secret)
+    throw new Error('An endpoint needs the signing secret of its application. Set SIGNING_SECRET, or pass `secret` to createEndpoint.');
   /** Resolves with the first answer. Later answers of the handler use the callback route. */
   const run = (interaction: RawInteraction, keepAlive: (work: Promise<unknown>) => void): Promise<Answer> =>
     new Promise((resolve) => {

@@ -197,6 +197,7 @@ export class Gateway {
       this.#session = { id: ready.sessionId, url: ready.resumeUrl, position };
       this.#handled = { ...this.#session };
       this.#options.onReady(ready);
+      this.#options.onHandled(this.#handled);
       return;
     }
     if (!this.#session) return;

@@ -30,7 +30,7 @@ describe('pages', () => {
       'web/assets/index-Ab_1-x.js.br': brotliCompressSync(script),
       'web/assets/index-Ab_1-x.js.gz': gzipSync(script),
       'web/assets/theme-1.css': 'a{}',
-      'web/kits/parlance-bot.tgz': 'a package',
+      'web/kits/parlance-bot-0.1.0.tgz': 'a package',
       'web/assets/.hidden.js': 'secret',
       'web/assets/.git/config.js': 'secret',
     };
@@ -50,7 +50,7 @@ describe('pages', () => {
     ['/developers/reference', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/reference/messages', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/guides/first-bot', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
-    ['/developers/kits/parlance-bot.tgz', 'application/octet-stream', 'no-cache', 'a package'],
+    ['/developers/kits/parlance-bot-0.1.0.tgz', 'application/octet-stream', 'no-cache', 'a package'],
     ['/assets/index-Ab_1-x.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable', script],
     ['/assets/theme-1.css', 'text/css; charset=utf-8', 'public, max-age=31536000, immutable', 'a{}'],
     ['/favicon.svg', 'image/svg+xml', 'public, max-age=86400', '<svg/>'],

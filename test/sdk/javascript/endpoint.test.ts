@@ -36,6 +36,11 @@ describe('JavaScript kit: verifyRequest', () => {
 
 describe('JavaScript kit: the handler of Fetch-style servers', () => {
   const endpoint = createEndpoint({ secret, client: new Client() });
+
+  it('needs a secret', () => {
+    for (const missing of [undefined, ''])
+      expect(() => createEndpoint({ secret: missing, client: new Client() })).to.throw('SIGNING_SECRET');
+  });
   const request = (body: string, headers: Record<string, string> = sign(body)): Promise<Response> =>
     endpoint.fetch(new Request('https://bot.example/', { method: 'POST', body, headers }));
 

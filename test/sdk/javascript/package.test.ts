@@ -58,7 +58,7 @@ describe('JavaScript kit: the packed package in an empty project', function () {
       '--no-audit',
       '--no-fund',
       '--omit=optional',
-      `${root}dist/web/kits/parlance-bot.tgz`,
+      `${root}dist/web/kits/parlance-bot-0.1.0.tgz`,
       `${root}node_modules/ws`,
     ];
     execFileSync('npm', args, { cwd: folder.path, shell: process.platform === 'win32' });
@@ -80,7 +80,7 @@ describe('JavaScript kit: the packed package in an empty project', function () {
     );
 
   it('has the licence, the readme, and nothing but compiled code', () => {
-    const files = execFileSync('tar', ['tzf', `${root}dist/web/kits/parlance-bot.tgz`], { encoding: 'utf8' })
+    const files = execFileSync('tar', ['tzf', `${root}dist/web/kits/parlance-bot-0.1.0.tgz`], { encoding: 'utf8' })
       .trim()
       .split('\n');
     expect(files).to.include.members(['package/LICENSE', 'package/README.md', 'package/dist/index.js', 'package/dist/index.d.ts']);

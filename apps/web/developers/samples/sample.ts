@@ -15,7 +15,7 @@ export interface Sample {
 export type SampleOf = (base: string) => Sample;
 
 /** The path of the JavaScript kit, a package for npm. */
-export const javascriptKit = '/developers/kits/parlance-bot.tgz';
+export const javascriptKit = '/developers/kits/parlance-bot-0.1.0.tgz';
 /** The path of the Python kit, a wheel. pip wants the version in its name. */
 export const pythonKit = '/developers/kits/parlance-0.1.0-py3-none-any.whl';
 
