@@ -111,7 +111,7 @@ const changedMs = (...folders) =>
 const pages = () => [
   {
     built: 'dist/web/index.html',
-    sources: ['apps/web', 'docs/guides', 'lib/base'],
+    sources: ['apps/web', 'docs/guides', 'sdk', 'lib/base'],
     script: ['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'],
   },
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
-import { guideNames, parseGuide } from './guides/markdown.ts';
+import { guideNames, parseGuide, toGuideFile } from './guides/markdown.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -24,7 +24,7 @@ const precompress = (): Plugin => ({
 /** Reads the guides at build time: `virtual:guides` lists them, and each has a module with its sections. */
 const guides = (): Plugin => {
   const prefix = 'virtual:guide';
-  const read = (name: string) => parseGuide(readFileSync(join(here, `../../docs/guides/${name}.md`), 'utf8'));
+  const read = (name: string) => parseGuide(readFileSync(join(here, '../..', toGuideFile(name)), 'utf8'));
   const toListItem = (name: string): string => {
     const { title, summary } = read(name);
     return `{ name: '${name}', ...${JSON.stringify({ title, summary })}, load: () => import('${prefix}/${name}') }`;

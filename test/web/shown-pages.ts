@@ -100,7 +100,7 @@ shownPages['reference search'] = {
   heading: 'API reference',
   open: (page) => page.getByRole('combobox').fill('message'),
 };
-for (const guide of ['first-bot', 'permissions', 'from-discord', 'without-a-kit'])
+for (const guide of ['first-bot', 'permissions', 'from-discord', 'without-a-kit', 'javascript-kit', 'python-kit'])
   shownPages[`guide ${guide}`] = { path: () => `/developers/guides/${guide}`, heading: /^[A-Z]/ };
 shownPages['reference guides'] = { path: () => '/developers/guides', heading: 'Guides' };
 

@@ -1,7 +1,10 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import type { CodeSample, GuideNode, GuideSection } from './node.ts';
 
-/** The guides in `docs/guides`, in the order of the navigation. */
+/** The READMEs of the kits, which are shown as guides. */
+const kitFiles: Record<string, string> = { 'javascript-kit': 'sdk/javascript/README.md', 'python-kit': 'sdk/python/README.md' };
+
+/** The guides in the order of the navigation. */
 export const guideNames = [
   'first-bot',
   'slash-commands',
@@ -15,7 +18,11 @@ export const guideNames = [
   'deploying',
   'from-discord',
   'without-a-kit',
-] as const;
+  ...Object.keys(kitFiles),
+];
+
+/** The file of a guide, in the repository. */
+export const toGuideFile = (name: string): string => kitFiles[name] ?? `docs/guides/${name}.md`;
 
 /** A guide as the build reads it. */
 export interface ParsedGuide {
@@ -30,6 +37,8 @@ const referencePages: Record<string, string> = {
   '../delivery.md': '/developers/reference/gateway',
   '../delivery.md#events': '/developers/reference/events',
   '../behavior/requests.md#error-codes': '/developers/reference/errors',
+  '../../sdk/javascript/README.md': '/developers/guides/javascript-kit',
+  '../../sdk/python/README.md': '/developers/guides/python-kit',
 };
 
 /** The address on the pages of a link in a guide. Documents that no page shows lead to the reference. */

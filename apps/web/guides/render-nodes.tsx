@@ -9,7 +9,7 @@ const exampleUrl = 'http://localhost:8080';
 
 /** The names of what is not a program in one of the languages of the reference. */
 const names: Record<string, string> = { sh: 'Shell', ini: 'systemd', dockerfile: 'Dockerfile', text: 'Output' };
-const languages: Record<string, Language> = { js: 'javascript', py: 'python' };
+const languages: Record<string, Language> = { js: 'javascript', py: 'python', python: 'python' };
 
 const toOwnAddress = (text: string): string => text.replaceAll(exampleUrl, location.origin);
 
