@@ -124,14 +124,30 @@ class Api:
 ${methods.join('\n')}`;
 }
 
+/** The events that the client itself emits, and what their listeners get. */
+const ownEvents = {
+  READY: 'Ready',
+  RESUMED: 'Resumed',
+  DISCONNECTED: 'Disconnected',
+  EVENTS_MISSED: 'EventsMissed',
+  SESSION: 'Session',
+  WARNING: 'str',
+  ERROR: 'Exception',
+};
+
 function writeEvents(types: PythonTypes, events: Contract['events']): () => string {
   const named = events.map(({ name, payload, optIn }) => {
     const words = name.toLowerCase().split('_').map(toPascal).join('');
     return { name, type: types.toType(payload, `${words}Event`), optIn };
   });
   const used = [...new Set(named.map(({ type }) => type))].sort();
-  const overloads = [...named, { name: 'READY', type: 'Ready' }].map(
-    ({ name, type }) =>
+  // Listeners of commands get an interaction with methods that answer.
+  const listened = [
+    ...named.map(({ name, type }) => [name, type === 'Interaction' ? 'interactions.Interaction' : type]),
+    ...Object.entries(ownEvents),
+  ];
+  const overloads = listened.map(
+    ([name = '', type]) =>
       `    @overload\n    def event(self, name: Literal["${toEventName(name)}"]) -> Callable[[Listener[${type}]], Listener[${type}]]: ...\n`,
   );
   return () => `from __future__ import annotations
@@ -139,7 +155,8 @@ function writeEvents(types: PythonTypes, events: Contract['events']): () => stri
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
-from ..ready import Ready
+from .. import interactions
+from ..lifecycle import Disconnected, EventsMissed, Ready, Resumed, Session
 from .models import ${used.join(', ')}
 
 T = TypeVar("T")
@@ -147,6 +164,7 @@ Listener: TypeAlias = Callable[[T], Awaitable[object]]
 
 PAYLOADS: dict[str, Any] = {
 ${named.map(({ name, type }) => `    "${name}": ${type},\n`).join('')}    "READY": Ready,
+    "RESUMED": Resumed,
 }
 """The class of each event's payload, by the name of the event in the protocol."""
 
@@ -160,6 +178,12 @@ ON_REQUEST = frozenset({${named
     .filter(({ optIn }) => optIn)
     .map(({ name }) => `"${name}"`)
     .join(', ')}})
+
+NAMES = frozenset({*PAYLOADS, ${Object.keys(ownEvents)
+    .filter((name) => name !== 'READY' && name !== 'RESUMED')
+    .map((name) => `"${name}"`)
+    .join(', ')}})
+"""The events that can have listeners."""
 
 
 class Listeners:

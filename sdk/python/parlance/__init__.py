@@ -23,8 +23,8 @@ from .files import File
 from . import models
 from .generated.models import Embed, Message
 from .interactions import Interaction
+from .lifecycle import Disconnected, EventsMissed, Ready, Resumed, Session
 from .permissions import ALL_PERMISSIONS, Permissions, compute_permissions
-from .ready import Ready
 from .signatures import verify_request
 from .version import VERSION as __version__
 
@@ -34,8 +34,10 @@ __all__ = [
     "ApiError",
     "ChannelId",
     "Client",
+    "Disconnected",
     "Embed",
     "Endpoint",
+    "EventsMissed",
     "FieldError",
     "File",
     "GatewayClosed",
@@ -45,7 +47,9 @@ __all__ = [
     "Permissions",
     "Ready",
     "RequestFailed",
+    "Resumed",
     "RoleId",
+    "Session",
     "Unset",
     "UserId",
     "__version__",

@@ -7,7 +7,8 @@ import json
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -15,6 +16,8 @@ from yarl import URL
 
 from .errors import GatewayClosed, ParlanceError
 from .http import Http, Request
+from .lifecycle import Disconnected, EventsMissed, Session
+from .work import Work
 
 __all__ = ["Gateway"]
 
@@ -35,29 +38,50 @@ LONGEST_DELAY_SECS = 60.0
 STABLE_SECS = 10.0
 """A connection that lasted this long ends a row of failures."""
 
-Dispatch = Callable[[str, Any], Awaitable[None]]
+Dispatch = Callable[[str, Any], Iterable[asyncio.Task[None]]]
 
 
 class Gateway:
     """
-    Keeps one session with the gateway. ``on_event`` gets each event once and in order, also across connections. While it waits, nothing is read from the
-    connection, so a bot that is too slow does not fill its memory.
+    Keeps one session with the gateway. ``dispatch`` gets each event once and in order, also across connections, and returns the tasks of its listeners. While
+    ``work`` has no room for more of them, nothing is read from the connection, so a bot that is too slow does not fill its memory. ``notify`` gets the events of
+    the connection itself, and ``on_handled`` is called when ``session`` has changed.
     """
 
-    def __init__(self, http: Http, events: Sequence[str], on_event: Dispatch) -> None:
+    def __init__(
+        self,
+        http: Http,
+        work: Work,
+        events: Sequence[str],
+        *,
+        resume_from: Session | None,
+        dispatch: Dispatch,
+        notify: Callable[[str, object], object],
+        on_handled: Callable[[], None],
+    ) -> None:
         self._http = http
+        self._work = work
         self._events = list(events)
-        self._on_event = on_event
+        self._dispatch = dispatch
+        self._notify = notify
+        self._on_handled = on_handled
         self._ws: aiohttp.ClientWebSocketResponse | None = None
-        self._session_id: str | None = None
-        self._resume_url: str | None = None
-        self._position: str | None = None
-        """The last ``s`` that was received. It is opaque."""
+        self._received = resume_from
+        """The session with the position of the last event that was received. Positions are opaque."""
+        self._unfinished: dict[asyncio.Task[None], Session] = {}
+        """The listeners that still run, in the order of their events, each with the session before its event."""
+        self._resume_url = resume_from.url if resume_from else None
         self._delay: float | None = None
         """The delay before the next connection that the gateway asked for."""
         self._is_acknowledged = True
         self._is_busy = False
         self._closing = asyncio.Event()
+        self._close_code = RECONNECT
+
+    @property
+    def session(self) -> Session | None:
+        """The session, with the position up to which all events are handled."""
+        return next(iter(self._unfinished.values()), self._received)
 
     async def run(self) -> None:
         """Connects, and connects again whenever the connection is lost, until ``close``. Raises GatewayClosed if the gateway refuses this client."""
@@ -69,8 +93,9 @@ class Gateway:
                 return
             if code in FATAL:
                 raise GatewayClosed(code, reason or FATAL[code])
+            self._notify("DISCONNECTED", Disconnected(code, reason))
             if code == 4007:
-                self._forget_session()
+                self._lose_session("the gateway does not know the position")
             if time.monotonic() - began >= STABLE_SECS:
                 failures = 0
             delay = random.uniform(0, min(LONGEST_DELAY_SECS, 2.0**failures)) if self._delay is None else self._delay
@@ -82,14 +107,25 @@ class Gateway:
             except asyncio.TimeoutError:
                 pass
 
-    async def close(self) -> None:
-        """Ends the session."""
+    async def close(self, *, keep_session: bool) -> None:
+        """Disconnects, and ends the session unless it is kept."""
         self._closing.set()
+        if not keep_session:
+            self._close_code = END
+            self._forget_session()
         if self._ws is not None:
-            await self._ws.close(code=END)
+            await self._ws.close(code=self._close_code)
 
     def _forget_session(self) -> None:
-        self._session_id = self._resume_url = self._position = None
+        self._received = self._resume_url = None
+        self._unfinished.clear()
+
+    def _lose_session(self, reason: str) -> None:
+        if self._received is None:
+            return
+        self._forget_session()
+        log.warning("the gateway session cannot be resumed, so events may be missing: %s", reason)
+        self._notify("EVENTS_MISSED", EventsMissed(reason))
 
     async def _connect(self) -> tuple[int, str]:
         """Runs one connection. Returns its close code, or 1006 if it broke or could not be opened, and the reason."""
@@ -97,7 +133,7 @@ class Gateway:
             resume_url, self._resume_url = self._resume_url, None  # if this fails, the next connection uses the address of the service
             url = resume_url
             if url is None:
-                url = str((await self._http.send(Request("GET", "/api/gateway", needs_token=False), attempts=1))["url"])
+                url = str((await self._http.send(Request("GET", "/api/gateway", needs_token=False), max_retries=0))["url"])
             async with asyncio.timeout(CONNECT_SECS):
                 ws = await self._http.session.ws_connect(URL(url).update_query(v="1"), max_msg_size=FRAME_BYTES, timeout=2.0)
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ParlanceError) as error:
@@ -120,12 +156,12 @@ class Gateway:
             self._ws = None
             if heartbeat is not None:
                 heartbeat.cancel()
-            await ws.close(code=END if self._closing.is_set() else RECONNECT)
+            await ws.close(code=self._close_code)
 
     async def _introduce(self, ws: aiohttp.ClientWebSocketResponse) -> None:
         """Resumes the session, or begins one."""
-        if self._session_id is not None:
-            data = {"token": self._http.token, "sessionId": self._session_id, "seq": self._position}
+        if self._received is not None:
+            data = {"token": self._http.token, "sessionId": self._received.id, "seq": self._received.position}
             await ws.send_json({"op": 6, "d": data})
         else:
             await ws.send_json({"op": 2, "d": {"token": self._http.token, "events": self._events}})
@@ -141,7 +177,7 @@ class Gateway:
                 return
             self._is_acknowledged = False
             try:
-                await ws.send_json({"op": 1, "d": self._position})
+                await ws.send_json({"op": 1, "d": self._received.position if self._received else None})
             except ConnectionError:
                 return
             await asyncio.sleep(interval)
@@ -154,30 +190,41 @@ class Gateway:
             frame = json.loads(message.data)
             op, data = frame.get("op"), frame.get("d")
             if op == 0:
-                await self._receive(frame.get("t"), data, frame.get("s"))
+                await self._receive(frame["t"], data, frame["s"])
             elif op == 11:
                 self._is_acknowledged = True
             elif op == 7:
                 self._delay = float((data or {}).get("retryAfterMs", 0)) / 1000
                 return RECONNECT, "the gateway node stops"
             elif op == 9:
-                self._forget_session()
-                log.warning("the gateway session cannot be resumed, so events may be missing: %s", (data or {}).get("reason"))
+                self._lose_session((data or {}).get("reason") or "the session is over")
                 return RECONNECT, "the session is over"
 
-    async def _receive(self, name: str, data: Any, position: str | None) -> None:
-        if position is not None:
-            self._position = position
+    async def _receive(self, name: str, data: Any, position: str) -> None:
+        self._is_busy = True
+        await self._work.wait_for_room()
+        self._is_busy = False
+        self._is_acknowledged = True  # its acknowledgement may wait behind this event
+        if self._closing.is_set():
+            return  # a session that is kept brings this event again
         if name == "READY":
-            self._session_id, self._resume_url = data["sessionId"], data["resumeUrl"]
+            self._received, self._resume_url = Session(data["sessionId"], data["resumeUrl"], position), data["resumeUrl"]
         elif name == "RESUMED":
             log.info("the gateway session was resumed, with %s missed events", data.get("replayed"))
-        self._is_busy = True
-        try:
-            await self._on_event(name, data)
-        finally:
-            self._is_busy = False
-            self._is_acknowledged = True  # its acknowledgement may wait behind this event
+        before = self._received
+        if before is None:
+            return
+        self._received = replace(before, position=position)
+        for task in self._dispatch(name, data):
+            self._unfinished[task] = before
+            task.add_done_callback(self._finish)
+        self._on_handled()
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        """Moves the session behind an event whose listeners have ended. One that was cancelled by a stop has not handled its event."""
+        if task in self._unfinished and not task.cancelled():
+            del self._unfinished[task]
+            self._on_handled()
 
 
 def to_close(ws: aiohttp.ClientWebSocketResponse, message: aiohttp.WSMessage) -> tuple[int, str]:

@@ -8,7 +8,7 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -26,8 +26,6 @@ __all__ = ["Http", "Request"]
 
 log = logging.getLogger("parlance")
 
-ATTEMPTS = 6
-"""How often a request is sent at most, except while an earlier attempt with the same key still runs."""
 TIME_LIMIT_SECS = 60.0
 """No attempt begins later than this after the first one, and nothing waits longer for a rate limit."""
 TEMPORARY = (500, 502, 503, 504)
@@ -64,10 +62,12 @@ class Request:
 class Http:
     """The connections to one service, with the token of one bot."""
 
-    def __init__(self, url: str, token: str | None, *, timeout: float = 15.0) -> None:
+    def __init__(self, url: str, token: str | None, *, timeout: float, max_retries: int, on_warning: Callable[[str], None]) -> None:
         self.url = url.rstrip("/")
         self.token = token.removeprefix("Bot ") if token else None
         self._timeout = timeout
+        self._max_retries = max_retries
+        self._on_warning = on_warning
         self._buckets = Buckets()
         self._warnings: set[str] = set()
         self._session: aiohttp.ClientSession | None = None
@@ -84,8 +84,12 @@ class Http:
         if self._session is not None:
             await self._session.close()
 
-    async def send(self, request: Request, *, attempts: int = ATTEMPTS) -> Any:
-        """Sends a request, repeats it if that is safe, and returns the parsed answer. Raises ApiError or RequestFailed."""
+    async def send(self, request: Request, *, max_retries: int | None = None) -> Any:
+        """
+        Sends a request, repeats it if that is safe, and returns the parsed answer. Raises ApiError or RequestFailed. After a rate limit, and while an earlier
+        attempt with the same key still runs, it is repeated more often than ``max_retries``.
+        """
+        attempts = 1 + (self._max_retries if max_retries is None else max_retries)
         headers, body = self._write_body(request)
         can_repeat = request.method != "POST" or request.creates
         owner = request.params[0] if request.params else ""
@@ -104,7 +108,7 @@ class Http:
                 may_be_done = may_be_done or was_sent
             else:
                 self._buckets.update(request.name, owner, answer_headers)
-                self._log_warnings(request, answer_headers)
+                self._report_warnings(request, answer_headers)
                 if status < 400:
                     return answer
                 refusal = self._to_error(request, status, answer_headers, answer)
@@ -145,7 +149,7 @@ class Http:
 
     async def _send_once(self, request: Request, headers: Mapping[str, str], body: bytes | None) -> tuple[int, Mapping[str, str], Any]:
         values = iter(request.params)
-        path = "/".join(quote(next(values), safe="") if part.startswith("{") else part for part in request.path.split("/"))
+        path = "/".join(to_path_segment(part, next(values)) if part.startswith("{") else part for part in request.path.split("/"))
         query = {name: to_query_value(value) for name, value in request.query.items() if value is not None}
         url = URL(self.url + path, encoded=True).update_query(query)
         data: object = body
@@ -168,12 +172,12 @@ class Http:
                 answer = content  # a page of a proxy, or a file
             return response.status, response.headers, answer
 
-    def _log_warnings(self, request: Request, headers: Mapping[str, str]) -> None:
-        """Logs a warning of the service once, for example about unknown fields."""
+    def _report_warnings(self, request: Request, headers: Mapping[str, str]) -> None:
+        """Reports a warning of the service once, for example about unknown fields."""
         text = headers.get("Warnings")
         if text and text not in self._warnings and len(self._warnings) < KNOWN_WARNINGS:
             self._warnings.add(text)
-            log.warning("%s: the service warns: %s", request.name, text)
+            self._on_warning(f"{request.name}: {text}")
 
     @staticmethod
     def _to_error(request: Request, status: int, headers: Mapping[str, str], answer: Any) -> ApiError:
@@ -193,6 +197,13 @@ class Http:
             retry_after=retry_after,
             request_id=body.get("requestId") or headers.get("X-Request-Id"),
         )
+
+
+def to_path_segment(name: str, value: str) -> str:
+    """A parameter of a path. Values that would lead to another path, such as ``..``, are refused."""
+    if value in ("", ".", ".."):
+        raise ValueError(f"{name.strip('{}')} must not be {value!r}")
+    return quote(value, safe="")
 
 
 def to_query_value(value: object) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Literal
 
 from .errors import ParlanceError
 from .generated.models import Embed, InteractionUser, Message
@@ -14,6 +16,9 @@ from .generated.operations import Api
 __all__ = ["Interaction"]
 
 log = logging.getLogger("parlance")
+
+WINDOW = timedelta(minutes=15)
+"""The time for further answers after the first one."""
 
 
 class Interaction:
@@ -41,6 +46,8 @@ class Interaction:
         """The name of the command."""
         self.options: Mapping[str, str | int | float | bool] = {option.name: option.value for option in data.data.options}
         """The values of the options that were filled in."""
+        self.expires_at: datetime | None = None
+        """When the time for further answers is over. None until the interaction is answered or deferred."""
 
     def __repr__(self) -> str:
         return f"<Interaction {self.id} /{self.command}>"
@@ -53,41 +60,61 @@ class Interaction:
             if self._is_answered:
                 raise ParlanceError("this interaction is answered already; use follow_up or edit_reply")
             if self._is_deferred:
-                message = await self._api.create_followup(self.id, self.token, content=content, embeds=embeds, ephemeral=ephemeral)
-            else:
-                is_ephemeral = self._ephemeral if ephemeral is None else ephemeral
-                answer = await self._api.answer_interaction(
-                    self.id, self.token, type="message", content=content, embeds=embeds, ephemeral=is_ephemeral
-                )
-                if answer is None:
-                    raise ParlanceError("the service did not return the answer")
-                message = answer
+                return await self._follow_up(content, embeds, ephemeral)
+            message = await self._answer("message", content, embeds, ephemeral)
+            if message is None:
+                raise ParlanceError("the service did not return the answer")
             self._is_answered = True
-            self._first_answer.set()
             return message
 
     async def defer(self, *, ephemeral: bool | None = None) -> None:
         """Shows that the bot works on an answer, and gives 15 minutes for ``reply``. Does nothing if there is a first answer already."""
         async with self._lock:
-            if not self._is_deferred and not self._is_answered:
-                is_ephemeral = self._ephemeral if ephemeral is None else ephemeral
-                await self._api.answer_interaction(self.id, self.token, type="defer", ephemeral=is_ephemeral)
+            if not self.is_answered:
+                await self._answer("defer", None, None, ephemeral)
                 self._is_deferred = True
-                self._first_answer.set()
 
     async def follow_up(
         self, content: str | None = None, *, embeds: Sequence[Embed] | None = None, ephemeral: bool | None = None
     ) -> Message:
-        """Sends one more message after the answer."""
-        return await self._api.create_followup(self.id, self.token, content=content, embeds=embeds, ephemeral=ephemeral)
+        """Sends one more message after the answer. After a defer, the first one is the answer."""
+        async with self._lock:
+            if not self.is_answered:
+                raise ParlanceError("this interaction is not answered yet; use reply or defer first")
+            return await self._follow_up(content, embeds, ephemeral)
 
     async def edit_reply(self, content: str | None = None, *, embeds: Sequence[Embed] | None = None) -> Message:
-        """Edits the answer. What is left out stays. An ephemeral answer cannot be edited."""
-        return await self._api.edit_original_answer(self.id, self.token, content=content, embeds=embeds)
+        """Edits the answer; what is left out stays. After a defer, this is the answer. An ephemeral answer cannot be edited."""
+        async with self._lock:
+            if self._is_deferred and not self._is_answered:
+                return await self._follow_up(content, embeds, None)
+            return await self._api.edit_original_answer(self.id, self.token, content=content, embeds=embeds)
+
+    async def fetch_reply(self) -> Message:
+        """The answer, as it is now. An ephemeral answer cannot be read."""
+        async with self._lock:
+            return await self._api.get_original_answer(self.id, self.token)
 
     async def delete_reply(self) -> None:
-        """Deletes the answer."""
-        await self._api.delete_original_answer(self.id, self.token)
+        """Deletes the answer. An ephemeral answer cannot be deleted."""
+        async with self._lock:
+            await self._api.delete_original_answer(self.id, self.token)
+
+    async def _answer(
+        self, kind: Literal["message", "defer"], content: str | None, embeds: Sequence[Embed] | None, ephemeral: bool | None
+    ) -> Message | None:
+        is_ephemeral = self._ephemeral if ephemeral is None else ephemeral
+        message = await self._api.answer_interaction(
+            self.id, self.token, type=kind, content=content, embeds=embeds, ephemeral=is_ephemeral
+        )
+        self.expires_at = datetime.now(timezone.utc) + WINDOW
+        self._first_answer.set()
+        return message
+
+    async def _follow_up(self, content: str | None, embeds: Sequence[Embed] | None, ephemeral: bool | None) -> Message:
+        message = await self._api.create_followup(self.id, self.token, content=content, embeds=embeds, ephemeral=ephemeral)
+        self._is_answered = True
+        return message
 
     @property
     def is_answered(self) -> bool:

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { send } from '../../harness/requests.ts';
 import { type Program, usePrograms, usePythonKit } from './python-fixture.ts';
 
 describe('sdk/python: commands over the gateway', () => {
   const kit = usePythonKit();
   const run = usePrograms({ all: true });
   let program: Program;
-  const start = async (): Promise<Program> => {
-    const started = run('commands', kit.env());
+  const start = async (env: Record<string, string> = {}): Promise<Program> => {
+    const started = run('commands', { ...kit.env(), ...env });
     await started.waitFor(({ ready }) => ready !== undefined);
     return started;
   };
@@ -44,6 +45,16 @@ describe('sdk/python: commands over the gateway', () => {
     await waitUntil(async () => (await contentOf(messageId)) === 'late, but edited', 'the edit');
   });
 
+  it('are answered by an edit after a defer, and return their answer', async () => {
+    await kit.invoke('edited');
+    await kit.answer('an edit as the answer: True, 15 minutes');
+  });
+
+  it('refuse a follow-up before the answer', async () => {
+    await kit.invoke('early');
+    await kit.answer('this interaction is not answered yet; use reply or defer first');
+  });
+
   it('delete their answer', async () => {
     await kit.invoke('removed');
     const { id } = await kit.answer('soon gone');
@@ -72,8 +83,22 @@ describe('sdk/python: commands over the gateway', () => {
     expect((await kit.answer('echo: one  two')).reply?.content).to.equal('!echo one  two');
   });
 
+  it('that the program has not declared are answered with the reason', async () => {
+    const path = `/api/applications/${kit.bot.applicationId}/servers/${kit.server.id}/commands`;
+    await send(kit.api, 200, kit.owner, 'PUT', path, [{ name: 'gone', description: 'Is not in the program.' }]);
+    await kit.invoke('gone');
+    expect(await kit.answer('This command does not exist any more.')).to.include({ ephemeral: true });
+  });
+
+  it('that the program has not declared go to a listener of interaction_create', async () => {
+    const other = await start({ FALLBACK: '1' }); // commands go to the newest connection
+    await kit.invoke('gone');
+    await kit.answer('what is /gone?');
+    expect(await other.stop()).to.equal(0);
+  });
+
   it('are registered only when they have changed, and leave no token in the log', async () => {
-    expect(program.log()).to.include('registered 8 commands');
+    expect(program.log()).to.include('registered 10 commands');
     expect(await program.stop()).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);

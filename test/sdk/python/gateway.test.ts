@@ -1,12 +1,13 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../apps/local/probe.ts';
+import { makeFolder } from '../../harness/folder.ts';
 import { startTcpProxy, type TcpProxy } from '../../harness/tcp-proxy.ts';
 import { use } from '../../harness/use.ts';
 import { ScriptedService } from '../javascript/scripted-service.ts';
-import { type Program, usePrograms, usePythonKit } from './python-fixture.ts';
+import { contentsOf, type Program, usePrograms, usePythonKit } from './python-fixture.ts';
 
-const contentsOf = ({ lines }: Program): unknown[] => lines.flatMap(({ content }) => content ?? []);
 const texts = (count: number, start = 'message'): string[] => Array.from({ length: count }, (_, at) => `${start} ${at}`);
 
 describe('sdk/python: the gateway connection', () => {
@@ -39,7 +40,9 @@ describe('sdk/python: the gateway connection', () => {
       service.message(8);
       service.send({ op: 0, t: 'RESUMED', s: '8', d: { replayed: 1 } });
       await program.waitFor(({ content }) => content === 'message 8');
+      await program.waitFor(({ resumed }) => resumed === 1);
       expect(contentsOf(program)).to.deep.equal(['message 7', 'message 8']);
+      expect(program.lines.filter(({ disconnected }) => disconnected)).to.have.length(1);
     });
 
   it('resumes when a heartbeat is not acknowledged', async () => {
@@ -55,12 +58,14 @@ describe('sdk/python: the gateway connection', () => {
     ['4007', () => service.last.close(4007)],
   ];
   for (const [what, end] of ends)
-    it(`identifies after ${what}`, async () => {
+    it(`identifies after ${what}, and says that events may be missing`, async () => {
       const program = await connect();
       end();
       expect((await service.next()).op).to.equal(2);
       service.ready('s2');
       await program.waitFor(({ ready }) => ready === 's2');
+      const order = program.lines.flatMap(({ ready, missed }) => ready ?? (missed ? 'missed' : []));
+      expect(order).to.deep.equal(['s1', 'missed', 's2']);
     });
 
   for (const code of [4002, 4004, 4012])
@@ -71,6 +76,64 @@ describe('sdk/python: the gateway connection', () => {
       expect(program.log()).to.match(new RegExp(`GatewayClosed: .* ${code}: the reason of the gateway`));
       expect(service.sockets).to.have.length(1);
     });
+
+  it('refuses listeners of events that it has not asked for', async () => {
+    const program = await connect();
+    expect(program.lines.find(({ ready }) => ready)?.late).to.include('role_create before the start');
+  });
+
+  it('reports an error of a listener and goes on', async () => {
+    const program = await connect();
+    service.message(1, 'faulty');
+    service.message(2);
+    await program.waitFor(({ content }) => content === 'message 2');
+    const { error, notes } = await program.waitFor((line) => line.error !== undefined);
+    expect([error, notes]).to.deep.equal(['a fault', ['It comes from a listener of message_create.']]);
+    expect(await program.stop()).to.equal(0);
+    expect(program.log()).to.include('the listener of errors fails too').and.not.include('a listener of message_create failed');
+  });
+
+  describe('across restarts', () => {
+    const folder = use(makeFolder, { each: true });
+    const sessionFile = (): string => join(folder.path, 'session.json');
+    /** Starts the program again, which must resume from `position`. */
+    const restart = async (position: string): Promise<void> => {
+      start({ SESSION_FILE: sessionFile() });
+      expect(await service.next()).to.deep.equal(resumeFrom(position));
+    };
+
+    it('resumes from the start of a session that had no event', async () => {
+      const program = await connect({ SESSION_FILE: sessionFile() });
+      await program.waitFor(({ saved }) => saved === '0');
+      await program.stop('SIGKILL');
+      await restart('0');
+    });
+
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const)
+      it(`resumes before the first event whose listener did not end until ${signal}`, async () => {
+        const program = await connect({ SESSION_FILE: sessionFile(), KEEP_SESSION: '1', STOP_TIMEOUT: '0.1' });
+        service.message(1);
+        service.message(2, 'endless');
+        service.send({ op: 0, t: 'MEMBER_ADD', s: '3', d: { serverId: '1', member: { user: { username: 'ada' } } } });
+        await program.waitFor(({ begun }) => begun === 'endless');
+        await program.waitFor(({ joined }) => joined === 'ada');
+        await program.waitFor(({ saved }) => saved === '1');
+        await program.stop(signal);
+        await restart('1');
+      });
+
+    it('keeps its session, and finishes and saves its work before it ends', async () => {
+      const program = await connect({ SESSION_FILE: sessionFile(), KEEP_SESSION: '1' });
+      const closed = once(service.last, 'close');
+      service.message(4, 'slow to the end');
+      service.send({ op: 0, t: 'MEMBER_ADD', s: '5', d: { serverId: '1', member: { user: { username: 'ada' } } } });
+      await program.waitFor(({ joined }) => joined === 'ada');
+      expect(await program.stop()).to.equal(0);
+      expect((await closed)[0]).to.equal(4000);
+      expect(contentsOf(program)).to.deep.equal(['slow to the end']);
+      await restart('5');
+    });
+  });
 
   it('handles the events of a channel one after another, and reads no more than it can handle', async () => {
     const program = await connect({ MAX_PENDING: '2' });

@@ -43,6 +43,16 @@ describe('sdk/python: the package', () => {
       );
   });
 
+  for (const [set, address] of [
+    ['https://chat.example/', 'https://chat.example'],
+    ['', 'http://localhost:8080'],
+  ] as const)
+    it(`uses the address ${address} with PARLANCE_URL=${set}`, async () => {
+      const env = { PYTHONPATH: kitFolder, PARLANCE_URL: set };
+      const { stdout } = await run(python, ['-c', 'import parlance; print(parlance.Client().url)'], { env });
+      expect(stdout.trim()).to.equal(address);
+    });
+
   it('is packed to the same bytes each time, in every time zone', async () => {
     const [one, other] = [join(folder.path, 'one'), join(folder.path, 'other')];
     expect(readFileSync(await pack(one)).equals(readFileSync(await pack(other, { TZ: 'Asia/Tokyo' })))).to.equal(true);

@@ -33,6 +33,9 @@ export interface Program {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
+/** The contents of the messages that the program `record` has printed. */
+export const contentsOf = ({ lines }: Program): unknown[] => lines.flatMap(({ content }) => content ?? []);
+
 /** The Python of these tests, or a word that no program has if there is none: then all tests are skipped. */
 export const python = findPython() ?? 'python-is-missing';
 

@@ -35,12 +35,13 @@ function useCalls(kit: PythonKit, env: Record<string, string> = {}) {
   };
   const fail = async (...request: Parameters<typeof call>): Promise<Failure> =>
     (await call(...request)).error ?? expect.fail('it succeeded');
-  return { flaky, succeed, fail, log: () => program.log() };
+  return { flaky, succeed, fail, log: () => program.log(), warning: () => program.waitFor(({ warning }) => warning !== undefined) };
 }
 
 describe('sdk/python: requests', () => {
   const kit = usePythonKit();
-  const { flaky, succeed, fail, log } = useCalls(kit, { TIMEOUT: '5' });
+  const { flaky, succeed, fail, log } = useCalls(kit, { TIMEOUT: '5', MAX_RETRIES: '3' });
+  const listening = useCalls(kit, { PRINT_WARNINGS: '1' });
   beforeEach(() => {
     flaky.plan.length = 0;
     flaky.arrivals.length = 0;
@@ -91,10 +92,16 @@ describe('sdk/python: requests', () => {
   });
 
   it('give up after the last attempt', async () => {
-    flaky.plan.push(...Array.from({ length: 6 }, () => 'refuse' as const));
+    flaky.plan.push(...Array.from({ length: 4 }, () => 'refuse' as const));
     expect(await fail('get_me', [])).to.include({ status: 503, code: 'http_503' });
-    expect(flaky.arrivals).to.have.length(6);
+    expect(flaky.arrivals).to.have.length(4);
   });
+
+  for (const id of ['', '.', '..'])
+    it(`are not sent for the id "${id}", which would lead to another path`, async () => {
+      expect(await fail('get_channel', [id])).to.include({ code: 'refused by the kit', text: `channelId must not be '${id}'` });
+      expect(flaky.arrivals).to.have.length(0);
+    });
 
   it('are repeated when there is no answer in time', async () => {
     flaky.plan.push('hang');
@@ -135,6 +142,13 @@ describe('sdk/python: requests', () => {
     expect(log().split('unknown field /tts')).to.have.length(2);
     expect((await fail('get_webhook', ['secret-part'])).text).to.not.include('secret-part');
     expect(log()).to.not.include(kit.bot.token);
+  });
+
+  it('hand warnings to a listener instead of the log', async () => {
+    listening.flaky.addedHeaders = { Warnings: 'unknown field /tts' };
+    await listening.succeed('get_me', []);
+    expect((await listening.warning()).warning).to.equal('GET /api/auth/me: unknown field /tts');
+    expect(listening.log()).to.not.include('unknown field');
   });
 
   it('send the token only where it is needed', async () => {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
-from ..ready import Ready
+from .. import interactions
+from ..lifecycle import Disconnected, EventsMissed, Ready, Resumed, Session
 from .models import Channel, ChannelDeleted, Interaction, MemberChange, MemberRemoved, Message, MessageDeleted, PinsChange, PresenceChange, PublicUser, ReactionChange, RoleChange, RoleDeleted, Server, ServerDeleted, ServerSummary, TypingStarted
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ PAYLOADS: dict[str, Any] = {
     "PRESENCE_UPDATE": PresenceChange,
     "USER_UPDATE": PublicUser,
     "READY": Ready,
+    "RESUMED": Resumed,
 }
 """The class of each event's payload, by the name of the event in the protocol."""
 
@@ -42,6 +44,9 @@ EventName: TypeAlias = Literal["message_update", "message_delete", "reaction_add
 """The events that a bot has to ask for."""
 
 ON_REQUEST = frozenset({"MESSAGE_UPDATE", "MESSAGE_DELETE", "REACTION_ADD", "REACTION_REMOVE", "PINS_UPDATE", "TYPING_START", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE", "MEMBER_ADD", "MEMBER_UPDATE", "MEMBER_REMOVE", "ROLE_CREATE", "ROLE_UPDATE", "ROLE_DELETE", "SERVER_CREATE", "SERVER_UPDATE", "SERVER_DELETE", "PRESENCE_UPDATE", "USER_UPDATE"})
+
+NAMES = frozenset({*PAYLOADS, "DISCONNECTED", "EVENTS_MISSED", "SESSION", "WARNING", "ERROR"})
+"""The events that can have listeners."""
 
 
 class Listeners:
@@ -51,7 +56,7 @@ class Listeners:
     def event(self, name: Literal["message_create"]) -> Callable[[Listener[Message]], Listener[Message]]: ...
 
     @overload
-    def event(self, name: Literal["interaction_create"]) -> Callable[[Listener[Interaction]], Listener[Interaction]]: ...
+    def event(self, name: Literal["interaction_create"]) -> Callable[[Listener[interactions.Interaction]], Listener[interactions.Interaction]]: ...
 
     @overload
     def event(self, name: Literal["message_update"]) -> Callable[[Listener[Message]], Listener[Message]]: ...
@@ -115,6 +120,24 @@ class Listeners:
 
     @overload
     def event(self, name: Literal["ready"]) -> Callable[[Listener[Ready]], Listener[Ready]]: ...
+
+    @overload
+    def event(self, name: Literal["resumed"]) -> Callable[[Listener[Resumed]], Listener[Resumed]]: ...
+
+    @overload
+    def event(self, name: Literal["disconnected"]) -> Callable[[Listener[Disconnected]], Listener[Disconnected]]: ...
+
+    @overload
+    def event(self, name: Literal["events_missed"]) -> Callable[[Listener[EventsMissed]], Listener[EventsMissed]]: ...
+
+    @overload
+    def event(self, name: Literal["session"]) -> Callable[[Listener[Session]], Listener[Session]]: ...
+
+    @overload
+    def event(self, name: Literal["warning"]) -> Callable[[Listener[str]], Listener[str]]: ...
+
+    @overload
+    def event(self, name: Literal["error"]) -> Callable[[Listener[Exception]], Listener[Exception]]: ...
 
     def event(self, name: str) -> Any:
         """

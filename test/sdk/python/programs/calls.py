@@ -33,12 +33,20 @@ async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
         }
     except parlance.RequestFailed as error:
         answer["error"] = {"text": str(error), "code": "failed"}
+    except ValueError as error:
+        answer["error"] = {"text": str(error), "code": "refused by the kit"}
     print(json.dumps(answer), flush=True)
 
 
 async def main() -> None:
     running = set()
-    async with parlance.Client(timeout=float(os.environ.get("TIMEOUT", "15"))) as bot:
+    async with parlance.Client(timeout=float(os.environ.get("TIMEOUT", "15")), max_retries=int(os.environ.get("MAX_RETRIES", "5"))) as bot:
+        if "PRINT_WARNINGS" in os.environ:
+
+            @bot.event("warning")
+            async def on_warning(text: str) -> None:
+                print(json.dumps({"warning": text}), flush=True)
+
         while line := await asyncio.to_thread(sys.stdin.readline):
             running.add(asyncio.create_task(call(bot, json.loads(line))))
         await asyncio.wait(running)

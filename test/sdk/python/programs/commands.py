@@ -1,7 +1,11 @@
-"""A bot with commands of every kind. Each message of people that begins with "release" lets /slow answer."""
+"""
+A bot with commands of every kind. Each message of people that begins with "release" lets /slow answer. With FALLBACK it answers commands that it has not declared.
+"""
 
 import asyncio
 import json
+import os
+from datetime import datetime, timezone
 
 import parlance
 
@@ -34,6 +38,24 @@ async def slow(interaction: parlance.Interaction) -> None:
     await released.wait()
     await interaction.reply("late, but here")
     await interaction.edit_reply("late, but edited")
+
+
+@bot.command("edited", description="Defers, and answers by an edit.")
+async def edited(interaction: parlance.Interaction) -> None:
+    await interaction.defer()
+    answer = await interaction.edit_reply("an edit as the answer")
+    assert interaction.expires_at is not None
+    minutes = round((interaction.expires_at - datetime.now(timezone.utc)).total_seconds() / 60)
+    fetched = await interaction.fetch_reply()
+    await interaction.follow_up(f"{fetched.content}: {fetched.id == answer.id}, {minutes} minutes")
+
+
+@bot.command("early", description="Follows up before its answer.")
+async def early(interaction: parlance.Interaction) -> None:
+    try:
+        await interaction.follow_up("too early")
+    except parlance.ParlanceError as error:
+        await interaction.reply(str(error))
 
 
 @bot.command("removed", description="Deletes its answer.")
@@ -70,6 +92,13 @@ async def echo(message: parlance.Message, text: str) -> None:
 async def on_message(message: parlance.Message) -> None:
     if message.content == "release":
         released.set()
+
+
+if "FALLBACK" in os.environ:
+
+    @bot.event("interaction_create")
+    async def fallback(interaction: parlance.Interaction) -> None:
+        await interaction.reply(f"what is /{interaction.command}?")
 
 
 @bot.event("ready")

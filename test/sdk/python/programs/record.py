@@ -1,13 +1,22 @@
-"""Prints each event that it receives."""
+"""
+Prints each event that it receives. With SESSION_FILE, it continues the session of that file and saves it there; with KEEP_SESSION, it keeps it when it stops.
+"""
 
 import asyncio
 import json
 import os
+from dataclasses import asdict
+from pathlib import Path
 
 import parlance
 from parlance.models import MemberChange, Message
 
-bot = parlance.Client(max_pending=int(os.environ.get("MAX_PENDING", "1000")))
+file = Path(os.environ["SESSION_FILE"]) if "SESSION_FILE" in os.environ else None
+bot = parlance.Client(
+    resume_from=parlance.Session(**json.loads(file.read_text())) if file and file.exists() else None,
+    max_pending=int(os.environ.get("MAX_PENDING", "1000")),
+    stop_timeout=float(os.environ.get("STOP_TIMEOUT", "10")),
+)
 
 
 def write(**fields: object) -> None:
@@ -16,13 +25,42 @@ def write(**fields: object) -> None:
 
 @bot.event("ready")
 async def on_ready(ready: parlance.Ready) -> None:
-    write(ready=ready.session_id)
+    try:
+        bot.event("role_create")
+    except RuntimeError as error:
+        write(ready=ready.session_id, late=str(error))
+
+
+@bot.event("resumed")
+async def on_resumed(resumed: parlance.Resumed) -> None:
+    write(resumed=resumed.replayed)
+
+
+@bot.event("disconnected")
+async def on_disconnected(disconnected: parlance.Disconnected) -> None:
+    write(disconnected=disconnected.code)
+
+
+@bot.event("events_missed")
+async def on_missed(missed: parlance.EventsMissed) -> None:
+    write(missed=missed.reason)
+
+
+@bot.event("error")
+async def on_error(error: Exception) -> None:
+    write(error=str(error), notes=error.__notes__)
+    raise RuntimeError("the listener of errors fails too")
 
 
 @bot.on_message
 async def on_message(message: Message) -> None:
     if message.content.startswith("slow"):
         await asyncio.sleep(0.05)
+    if message.content == "endless":
+        write(begun=message.content)
+        await asyncio.Event().wait()
+    if message.content == "faulty":
+        raise ValueError("a fault")
     write(content=message.content)
 
 
@@ -31,4 +69,15 @@ async def on_member(event: MemberChange) -> None:
     write(joined=event.member.user.username)
 
 
-bot.run()
+if file:
+    new = file.with_suffix(".new")
+
+    @bot.event("session")
+    async def save(session: parlance.Session) -> None:
+        await asyncio.sleep(0.02)  # as a database would take
+        new.write_text(json.dumps(asdict(session)))
+        new.replace(os.environ["SESSION_FILE"])
+        write(saved=session.position)
+
+
+bot.run(keep_session="KEEP_SESSION" in os.environ)
