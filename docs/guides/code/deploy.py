@@ -1,9 +1,27 @@
-import logging
+import dataclasses
+import json
+import os
+from pathlib import Path
 
 import parlance
 
-logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-bot = parlance.Client(stop_timeout=10)
+session_file = Path(os.environ.get("SESSION_FILE", "session.json"))
+
+
+def load_session():
+    try:
+        return parlance.Session(**json.loads(session_file.read_text()))
+    except (OSError, ValueError):
+        return None  # the first start
+
+
+bot = parlance.Client(resume_from=load_session())
+
+
+@bot.event("session")
+async def save_session(session):
+    session_file.touch(mode=0o600)
+    session_file.write_text(json.dumps(dataclasses.asdict(session)))
 
 
 @bot.on_message
@@ -12,4 +30,9 @@ async def ping(message):
         await bot.api.create_message(message.channel_id, content="pong", reply_to=message.id)
 
 
-bot.run()  # SIGTERM and SIGINT end the session, and wait up to 10 s for functions that still run
+@bot.event("resumed")
+async def resumed(event):
+    print(f"The bot is online again. {event.replayed} events came in between.", flush=True)
+
+
+bot.run(keep_session=True)  # until SIGTERM or SIGINT; then waits up to 10 s for functions that still run
