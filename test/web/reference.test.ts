@@ -88,7 +88,7 @@ describe('web: the reference for developers', function () {
 
   it('writes code for the kits and remembers the language', async () => {
     const page = await openReference('/developers/reference/messages#createMessage');
-    const code = page.locator('#createMessage').getByRole('region', { name: /^the code of/ });
+    const code = page.locator('#createMessage').getByRole('group', { name: /^the code of/ });
     await page.locator('#createMessage').getByRole('button', { name: 'JavaScript' }).click();
     expect(await code.innerText()).to.match(/^await bot\.api\.createMessage\('\d{19}', \{ .*content: '/);
     await page.locator('#createMessage').getByRole('button', { name: 'Python' }).click();
@@ -115,7 +115,7 @@ describe('web: the reference for developers', function () {
     await create.getByLabel('Bot token').fill(application.token);
     await create.getByRole('button', { name: 'Send' }).click();
     await create.getByText('201').first().waitFor();
-    const message = JSON.parse(await create.getByRole('region', { name: 'the body of the answer' }).innerText()) as Message;
+    const message = JSON.parse(await create.getByRole('group', { name: 'the body of the answer' }).innerText()) as Message;
     expect((await messagesIn(channelId)).map(({ id, content }) => [id, content])).to.deep.equal([[message.id, 'Hello from the reference']]);
     expect(message.author.displayName).to.equal('Trier');
 

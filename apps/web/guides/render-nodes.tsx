@@ -47,7 +47,7 @@ function renderNode(node: GuideNode, key: number): ComponentChildren {
   );
   if (tag !== 'table') return element;
   return (
-    <div key={key} class="ref-scroll" tabIndex={0} role="region" aria-label="Table">
+    <div key={key} class="ref-scroll" tabIndex={0} role="group" aria-label="Table">
       {element}
     </div>
   );

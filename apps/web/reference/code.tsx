@@ -24,7 +24,7 @@ export function Code({ code, what, head }: { code: string; what: string; head?: 
         {head}
         <CopyButton text={code} what={what} />
       </div>
-      <pre tabIndex={0} role="region" aria-label={what}>
+      <pre tabIndex={0} role="group" aria-label={what}>
         <code>{[...highlight(code)]}</code>
       </pre>
     </div>

@@ -31,7 +31,7 @@ const splitCells = (row: string): string[] => row.replace(/^\s*\||\|\s*$/g, '').
 /** A table in Markdown: a row of headings, a row of dashes, and the other rows. */
 function Table({ lines: [head = '', , ...rows] }: { lines: readonly string[] }): JSX.Element {
   return (
-    <div class="ref-scroll" tabIndex={0} role="region" aria-label="Table">
+    <div class="ref-scroll" tabIndex={0} role="group" aria-label="Table">
       <table class="ref-table">
         <thead>
           <tr>
