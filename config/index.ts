@@ -1,3 +1,4 @@
+import { limits } from '../lib/base/limits.ts';
 import { findOidcErrors, oidcSettings } from './oidc.ts';
 import { readRedisAddress } from './redis-address.ts';
 import {
@@ -86,7 +87,7 @@ export const settings = {
   APP_KEYS_OLD: setting('Comma-separated earlier values of APP_KEY. They still decrypt, until `operator rotate-key` has run.', '', appKeys),
   RATE_LIMIT: setting(
     'Requests per second and burst of each caller, or off. Unauthenticated addresses get two fifths.',
-    '50/100',
+    `${limits.callerPerSecond}/${limits.callerBurst}`,
     rateLimit,
   ),
   TRUST_PROXY: setting(

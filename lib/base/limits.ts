@@ -35,6 +35,12 @@ export const limits = {
   customStatusChars: 128,
   bioChars: 190,
   pronounsChars: 40,
+  // Defaults: the setting RATE_LIMIT changes the rate and burst of a caller. The rate and burst of an address are those divided by this.
+  callerPerSecond: 50,
+  callerBurst: 100,
+  addressRateDivisor: 2.5,
+  loginsPerMinute: 10,
+  loginsBurst: 10,
   hashesAtOnce: 2,
   hashesWaiting: 200,
   hashesWaitingPerAddress: 40,

@@ -18,7 +18,7 @@ const layers = [
 ];
 /** Layers that may import only these layers, instead of all before them. */
 const allowedLayers: Record<string, string[]> = {
-  config: [],
+  config: ['lib/base'],
   'lib/base': [],
   'sdk/javascript': [],
   'sdk/generate': ['lib/base', 'lib/contract', 'apps'],

@@ -48,6 +48,7 @@ describe('web: the reference for developers', function () {
     for (const [query, path, anchor] of [
       ['creat messag', '/developers/reference/messages', 'createMessage'],
       ['highest role of the caller', '/developers/reference/errors', 'role_hierarchy'],
+      ['pagination', '/developers/reference', 'pages'],
     ] as const) {
       await page.keyboard.press('/');
       await page.keyboard.type(query);
@@ -59,6 +60,63 @@ describe('web: the reference for developers', function () {
       await page.locator(`#${anchor}`).waitFor();
       expect(await isInView(page, anchor)).to.equal(true);
     }
+  });
+
+  it('finds the operations that take files as uploads', async () => {
+    const page = await openReference('/developers/reference');
+    await page.getByRole('combobox').fill('upload');
+    await page.getByRole('option', { name: 'Create message Operation' }).waitFor();
+  });
+
+  it('shows the fields of a body, those of an answer after a click, and what must be there in the body only', async () => {
+    const page = await openReference('/developers/reference/servers');
+    const create = page.locator('#createServer');
+    const body = create.locator('.ref-part', { has: page.getByRole('heading', { name: 'Body' }) });
+    const answer = create.locator('.ref-part', { has: page.getByRole('heading', { name: 'Answer' }) });
+    expect(await body.getByText('required', { exact: true }).count()).to.be.greaterThan(0);
+    expect(await answer.locator('.ref-field').count()).to.equal(0);
+    await answer.getByText('Show fields').click();
+    await answer.getByText('ownerId').waitFor();
+    expect(await answer.getByText('required', { exact: true }).count()).to.equal(0);
+    const events = await openReference('/developers/reference/events');
+    expect(await events.getByText('required', { exact: true }).count()).to.equal(0);
+    expect(await events.getByText('may be absent').count()).to.be.greaterThan(0);
+  });
+
+  it('says each close code once, and what the rate limit bucket of an operation holds', async () => {
+    const gateway = await openReference('/developers/reference/gateway');
+    expect((await gateway.locator('#close-4007').innerText()).match(/identify/gi)).to.have.length(1);
+    const page = await openReference('/developers/reference/messages');
+    await page.locator('#createMessage').getByRole('link', { name: 'caller', exact: true }).click();
+    await page.locator('#buckets').getByText('50 per second, 100 at once').first().waitFor();
+  });
+
+  it('shows code before fields on a phone, breaks no word of a table, and has a header of one word each', async () => {
+    const page = await openPage(fixture.ada);
+    await page.setViewportSize({ width: 360, height: 740 });
+    const top = (selector: string): Promise<number> =>
+      page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().top`);
+    await page.goto('/developers/reference/messages');
+    await page.locator('#createMessage').waitFor();
+    expect(await top('#createMessage .ref-samples')).to.be.lessThan(await top('#createMessage .ref-part'));
+    const lines = (selector: string): Promise<number[]> =>
+      page.evaluate<number[]>(
+        `[...document.querySelectorAll('${selector}')].map((one) => { const range = document.createRange(); range.selectNodeContents(one);
+          return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 8))).size; })`,
+      );
+    await page.goto('/developers/guides/errors');
+    await page.locator('.ref-table td').first().waitFor();
+    expect(new Set(await lines('.ref-table td:nth-child(2)'))).to.deep.equal(new Set([1]));
+    await page.goto('/developers');
+    await page.locator('.portal-person').waitFor();
+    expect(new Set(await lines('.portal-documents a, .portal-back'))).to.deep.equal(new Set([1]));
+  });
+
+  it('is named on the start page of the client', async () => {
+    const page = await openPage(fixture.ada);
+    await page.goto('/');
+    await page.getByRole('link', { name: 'Build a bot' }).click();
+    await page.waitForURL('**/developers');
   });
 
   it('shows the section that an address names, also of the last error, and says that an unknown page does not exist', async () => {
@@ -82,6 +140,9 @@ describe('web: the reference for developers', function () {
     await number.fill('4097');
     expect(await page.getByRole('checkbox', { checked: true }).count()).to.equal(2);
     expect(await page.getByLabel('Administrator').isChecked()).to.equal(true);
+    await page.waitForURL('**/permissions?p=4097');
+    await page.reload();
+    expect(await number.inputValue()).to.equal('4097');
     await number.fill('8192');
     await page.getByText('Enter a whole number from 0 to 8191.').waitFor();
   });
@@ -89,6 +150,7 @@ describe('web: the reference for developers', function () {
   it('writes code for the kits and remembers the language', async () => {
     const page = await openReference('/developers/reference/messages#createMessage');
     const code = page.locator('#createMessage').getByRole('group', { name: /^the code of/ });
+    expect(await code.innerText()).to.match(/# With a file:\ncurl [^#]+ -F 'payload_json=\{"content":.*\}' \\\n {2}-F files=@/);
     await page.locator('#createMessage').getByRole('button', { name: 'JavaScript' }).click();
     expect(await code.innerText()).to.match(/^await bot\.api\.createMessage\('\d{19}', \{ .*content: '/);
     await page.locator('#createMessage').getByRole('button', { name: 'Python' }).click();
@@ -108,8 +170,10 @@ describe('web: the reference for developers', function () {
     await create.getByRole('button', { name: 'Try it: createMessage' }).click();
     await create.getByRole('button', { name: 'Send' }).click();
     await create.getByText('it cannot be empty').waitFor();
+    await create.getByText('Enter your bot’s token.').waitFor();
     await create.getByLabel('channelId').fill(channelId);
     await create.getByLabel('content').fill('Hello from the reference');
+    await create.getByLabel('Bot token').fill('wrong');
     await create.getByRole('button', { name: 'Send' }).click();
     await create.getByText('The platform does not accept this token').waitFor();
     await create.getByLabel('Bot token').fill(application.token);
@@ -119,17 +183,32 @@ describe('web: the reference for developers', function () {
     expect((await messagesIn(channelId)).map(({ id, content }) => [id, content])).to.deep.equal([[message.id, 'Hello from the reference']]);
     expect(message.author.displayName).to.equal('Trier');
 
+    for (const emoji of ['👍', '%F0%9F%91%8E']) {
+      await page.goto('/developers/reference/reactions');
+      const add = page.locator('#addReaction');
+      await add.getByRole('button', { name: 'Try it: addReaction' }).click();
+      await add.getByLabel('Bot token').fill(application.token);
+      await add.getByLabel('channelId').fill(channelId);
+      await add.getByLabel('messageId').fill(message.id);
+      await add.getByLabel('emoji').fill(emoji);
+      await add.getByRole('button', { name: 'Send' }).click();
+      await add.locator('.ref-result').getByText('204').waitFor();
+    }
+    expect((await messagesIn(channelId))[0]?.reactions.map(({ emoji }) => emoji)).to.deep.equal(['👍', '👎']);
+
+    await page.goto('/developers/reference/messages');
     const remove = page.locator('#deleteMessage');
     await remove.getByRole('button', { name: 'Try it: deleteMessage' }).click();
+    await remove.getByLabel('Bot token').fill(application.token);
     await remove.getByLabel('channelId').fill(channelId);
     await remove.getByLabel('messageId').fill(message.id);
     await remove.getByRole('button', { name: 'Send' }).click();
     expect(await messagesIn(channelId)).to.have.length(1);
     await page.getByRole('dialog').getByRole('button', { name: 'Send DELETE' }).click();
-    await remove.getByText('204').first().waitFor();
+    await remove.locator('.ref-result').getByText('204').waitFor();
     expect(await messagesIn(channelId)).to.deep.equal([]);
 
-    expect(sent).to.have.length(3);
+    expect(sent).to.have.length(5);
     expect(sent.filter((headers) => 'cookie' in headers)).to.deep.equal([]);
     expect(
       await page.evaluate<string>('location.href + JSON.stringify({ ...localStorage, ...sessionStorage, ...history.state })'),

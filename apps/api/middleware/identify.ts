@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { readClientAddress } from '../../../lib/base/client-address.ts';
 import { Refusal, refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
 import { type Credential, checkToken, createActor, parseTokenId } from '../../../lib/domain/accounts/credentials.ts';
 import { recordSessionUse } from '../../../lib/domain/accounts/sessions.ts';
 import { type Actor, getCachedServerId } from '../../../lib/domain/members/access.ts';
@@ -38,8 +39,8 @@ function chooseBucket(platform: ApiPlatform, route: Route, accountId: string | n
 /** The bucket of an address. Its rate and burst are two fifths of a caller's. */
 export const toAddressBucket = ({ perSecond, burst }: Rate, address: string): Bucket => ({
   key: `address:${address}`,
-  perSecond: (perSecond * 2) / 5,
-  burst: (burst * 2) / 5,
+  perSecond: perSecond / limits.addressRateDivisor,
+  burst: burst / limits.addressRateDivisor,
 });
 
 /** How many addresses and tokens a process remembers for `createIdentify`. */

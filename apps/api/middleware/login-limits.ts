@@ -6,7 +6,11 @@ import { type Bucket, countInBucket, type RateDecision } from '../../../lib/stor
 import { setRateHeaders } from './rate-headers.ts';
 
 /** The strict bucket of an address for logins and registrations: 10 at once, refilled by 10 a minute. */
-export const toAddressLoginBucket = (address: string): Bucket => ({ key: `login:${address}`, perSecond: 10 / 60, burst: 10 });
+export const toAddressLoginBucket = (address: string): Bucket => ({
+  key: `login:${address}`,
+  perSecond: limits.loginsPerMinute / 60,
+  burst: limits.loginsBurst,
+});
 
 /** The bucket of logins with one username from one address: 20 at once, refilled by 3 a minute. */
 const toPairLoginBucket = (username: string, address: string): Bucket => ({

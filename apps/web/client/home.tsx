@@ -75,7 +75,7 @@ export function HomePage(): JSX.Element {
           <h2>Explore</h2>
           <p>
             Find servers that anyone can join in <a href="/discovery">Discovery</a>, and bots for your servers in the{' '}
-            <a href="/apps">App Directory</a>.
+            <a href="/apps">App Directory</a>. <a href="/developers">Build a bot</a> of your own.
           </p>
         </section>
       </div>

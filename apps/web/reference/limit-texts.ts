@@ -5,11 +5,15 @@ import { formatNumber } from './words.ts';
 interface LimitGroup {
   id: string;
   title: string;
+  /** What the rows have in common. */
+  note?: string;
   rows: readonly (readonly [what: string, value: string])[];
 }
 
 const count = formatNumber;
 const chars = (limit: number): string => `${count(limit)} characters`;
+
+const perSecond = (rate: number, burst: number): string => `${count(rate)} per second, ${count(burst)} at once`;
 
 /** A duration in its largest whole unit: `15 min`. */
 function duration(ms: number): string {
@@ -35,6 +39,25 @@ export const limitGroups: readonly LimitGroup[] = [
       ['Idempotency-Key', `${chars(limits.idempotencyKeyChars)}, kept for ${duration(limits.idempotencyRetentionMs)}`],
       ['Start of a body', `within ${duration(limits.bodyFirstByteMs)}, then ${count(limits.bodyBytesPerSec)} bytes per second`],
       ['Uploads at once by one account', count(limits.uploadsPerCaller)],
+    ],
+  },
+  {
+    id: 'buckets',
+    title: 'Rate limit buckets',
+    note: 'A request takes one from a bucket, which fills up again evenly. An empty bucket answers 429. The header `X-RateLimit-Bucket` names the bucket, and `X-RateLimit-Limit` says how many it holds: an installation can change the numbers of `caller` and `address`.',
+    rows: [
+      ['caller: all requests of an account', perSecond(limits.callerPerSecond, limits.callerBurst)],
+      [
+        'address: requests without a valid credential, by address',
+        perSecond(limits.callerPerSecond / limits.addressRateDivisor, limits.callerBurst / limits.addressRateDivisor),
+      ],
+      ['login: registrations and logins, by address', `${limits.loginsPerMinute} per minute, ${limits.loginsBurst} at once`],
+      [
+        'interaction: follow-ups and changes of answers, by interaction',
+        perSecond((1000 / limits.followupRateMs) * limits.followups, limits.followups),
+      ],
+      ['application: the same, by application', perSecond(limits.callerPerSecond, limits.callerBurst)],
+      ['webhook: posts, by webhook', `${limits.webhookPosts} in any ${duration(limits.webhookWindowMs)}`],
     ],
   },
   {

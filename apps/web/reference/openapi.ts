@@ -101,8 +101,6 @@ export interface CloseCode {
   name: string;
   code: number;
   cause: string;
-  /** `resume`, `identify` or `no`. */
-  reconnect: string;
   advice: string;
 }
 

@@ -7,7 +7,7 @@ import { type Operation, reference } from './reference-data.ts';
 import { AnswerExample, SampleView } from './sample-view.tsx';
 import { formType, listParameters } from './samples.ts';
 import { Field, SchemaView, TypeName } from './schema-view.tsx';
-import { toShape } from './shape.ts';
+import { hasFields, toShape } from './shape.ts';
 import { Line, Text } from './text.tsx';
 import { TryIt } from './try-it.tsx';
 
@@ -25,7 +25,13 @@ function ParameterList({ parameters, isPath = false }: { parameters: readonly Pa
   return (
     <ul class="ref-fields">
       {parameters.map(({ name, schema, required = false, description }) => (
-        <Field key={name} name={name} schema={{ ...schema, ...(description && { description }) }} isRequired={required && !isPath} />
+        <Field
+          key={name}
+          name={name}
+          schema={{ ...schema, ...(description && { description }) }}
+          isRequired={required && !isPath}
+          isInput
+        />
       ))}
     </ul>
   );
@@ -47,15 +53,21 @@ function RequestHeaders({ operation }: { operation: Operation }): JSX.Element | 
   return <Disclosure title="Headers of the request">{() => <ParameterList parameters={parameters} />}</Disclosure>;
 }
 
-function Body({ media: { schema } }: { media: MediaType }): JSX.Element | null {
+/** The type of a body and its fields: those that a caller sends are open, those of an answer are shown after a click. */
+function Body({ media: { schema }, isInput = false }: { media: MediaType; isInput?: boolean }): JSX.Element | null {
   if (!schema) return null;
   const shape = toShape(schema);
+  const isClosed = !isInput && hasFields(shape);
   return (
     <>
       <p class="soft">
         <TypeName shape={shape} />
       </p>
-      <SchemaView shape={shape} />
+      {isClosed ? (
+        <Disclosure title="Show fields">{() => <SchemaView shape={shape} />}</Disclosure>
+      ) : (
+        <SchemaView shape={shape} isInput={isInput} />
+      )}
     </>
   );
 }
@@ -75,7 +87,7 @@ function RequestBody({ operation }: { operation: Operation }): JSX.Element | nul
           <code>files</code>.
         </p>
       )}
-      {json ? <Body media={json} /> : <p>A file of one of these types: {types.join(', ')}.</p>}
+      {json ? <Body media={json} isInput /> : <p>A file of one of these types: {types.join(', ')}.</p>}
     </Part>
   );
 }
@@ -90,7 +102,7 @@ function Headers({ answer }: { answer: Answer }): JSX.Element | null {
         <ul class="ref-fields">
           {headers.map(([name, header]) => {
             const { description, schema = {} } = header.$ref ? (known[header.$ref.slice(header.$ref.lastIndexOf('/') + 1)] ?? {}) : header;
-            return <Field key={name} name={name} schema={{ ...schema, ...(description && { description }) }} isRequired={false} />;
+            return <Field key={name} name={name} schema={{ ...schema, ...(description && { description }) }} />;
           })}
         </ul>
       )}
@@ -141,7 +153,13 @@ function Errors({ operation }: { operation: Operation }): JSX.Element | null {
   );
 }
 
-/** An operation: what it does, takes and answers at the left, and code and a form to send it at the right. */
+/** Makes the names of rate limit buckets in a description links to the limits. */
+const linkBuckets = (text: string): string => text.replace(/\bbucket `(\w+)`/g, 'bucket [$1](/developers/reference/limits#buckets)');
+
+/**
+ * An operation: what it does, takes and answers at the left, and code and a form to send it at the right. In one column the code is above what it takes and
+ * answers.
+ */
 export function OperationView({ operation }: { operation: Operation }): JSX.Element {
   const { id, title, method, path, object } = operation;
   return (
@@ -152,7 +170,7 @@ export function OperationView({ operation }: { operation: Operation }): JSX.Elem
           <span class={`ref-method ${method.toLowerCase()}`}>{method}</span> <code>{path}</code>
         </p>
         {object.deprecated && <p class="ref-mark ref-deprecated">Deprecated</p>}
-        <Text text={object.description ?? object.summary} />
+        <Text text={linkBuckets(object.description ?? object.summary)} />
         <Parameters operation={operation} kind="path" title="Path" />
         <Parameters operation={operation} kind="query" title="Query" />
         <RequestBody operation={operation} />

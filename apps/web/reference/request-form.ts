@@ -68,6 +68,15 @@ function parseValue({ kind }: FormField, text: string): unknown {
   }
 }
 
+/** A part of the path as it is sent. A part that is entered percent-encoded, such as `%F0%9F%91%8D`, is not encoded again. */
+function encodePart(text: string): string {
+  try {
+    return encodeURIComponent(decodeURIComponent(text));
+  } catch {
+    return encodeURIComponent(text);
+  }
+}
+
 /** The entered request. */
 export interface FormRequest {
   /** The path with its query. */
@@ -95,7 +104,7 @@ export function buildRequest(operation: Operation, values: Readonly<Record<strin
     }
     try {
       const value = parseValue(field, text);
-      if (field.in === 'path') url = url.replace(`{${field.name}}`, encodeURIComponent(String(value)));
+      if (field.in === 'path') url = url.replace(`{${field.name}}`, encodePart(String(value)));
       else if (field.in === 'query') query.set(field.name, String(value));
       else if (field.in === 'header') headers[field.name] = String(value);
       else if (field.in === 'whole') whole = value;

@@ -37,6 +37,10 @@ export function bodyExample({ object }: Operation): unknown {
 export const rawBodyType = ({ object: { requestBody } }: Operation): string | undefined =>
   requestBody && !requestBody.content['application/json'] ? Object.keys(requestBody.content).find((type) => type !== formType) : undefined;
 
+/** Whether an operation takes files: beside its JSON body, or instead of it. */
+export const takesFiles = (operation: Operation): boolean =>
+  operation.object.requestBody?.content[formType] !== undefined || rawBodyType(operation) !== undefined;
+
 /** The path with the example of each parameter in it, and the query that the operation requires. */
 function examplePath(operation: Operation): string {
   const path = listParameters(operation, 'path').reduce(
@@ -54,12 +58,18 @@ function toCurl(operation: Operation): string {
   const credential = { account: 'Bot $PARLANCE_TOKEN', person: 'Bearer $SESSION_TOKEN', none: null }[operation.callers];
   const body = bodyExample(operation);
   const rawType = rawBodyType(operation);
-  return [
-    `curl ${operation.method === 'GET' ? '' : `-X ${operation.method} `}"$PARLANCE_URL${examplePath(operation)}"`,
-    ...(credential === null ? [] : [`-H "Authorization: ${credential}"`]),
-    ...(body === undefined ? [] : [`-H "Content-Type: application/json"`, `-d ${quoteShell(JSON.stringify(body))}`]),
-    ...(rawType === undefined ? [] : [`-H "Content-Type: ${rawType}"`, '--data-binary @file']),
-  ].join(' \\\n  ');
+  const write = (...content: string[]): string =>
+    [
+      `curl ${operation.method === 'GET' ? '' : `-X ${operation.method} `}"$PARLANCE_URL${examplePath(operation)}"`,
+      ...(credential === null ? [] : [`-H "Authorization: ${credential}"`]),
+      ...content,
+    ].join(' \\\n  ');
+  if (rawType !== undefined) return write(`-H "Content-Type: ${rawType}"`, '--data-binary @file');
+  if (body === undefined) return write();
+  const json = JSON.stringify(body);
+  const sample = write('-H "Content-Type: application/json"', `-d ${quoteShell(json)}`);
+  if (!takesFiles(operation)) return sample;
+  return `${sample}\n\n# With a file:\n${write(`-F ${quoteShell(`payload_json=${json}`)}`, '-F files=@image.png')}`;
 }
 
 /** A value as a literal. `toKey` writes the name of a field, `words` the values that the languages spell differently. */

@@ -86,17 +86,26 @@ export function Rules({ shape }: { shape: Shape }): JSX.Element | null {
   );
 }
 
-/** A field of an object or a parameter. Fields of an object within it are shown after a click. */
+/** Whether a field must be there: said of what a caller sends if it must, and of what the platform sends if it may be absent. */
+function Presence({ isRequired, isInput }: { isRequired: boolean; isInput: boolean }): JSX.Element | null {
+  if (isInput) return isRequired ? <span class="ref-required"> required</span> : null;
+  return isRequired ? null : <span class="soft"> · may be absent</span>;
+}
+
+/**
+ * A field of an object or a parameter. Fields of an object within it are shown after a click. `isInput`: a caller sends it. Without `isRequired` nothing is said
+ * about whether it must be there.
+ */
 export function Field({
   name,
   schema,
   isRequired,
-  note,
+  isInput = false,
 }: {
   name: string;
   schema: Schema;
-  isRequired: boolean;
-  note?: string;
+  isRequired?: boolean;
+  isInput?: boolean;
 }): JSX.Element {
   const isOpen = useSignal(false);
   const id = useId();
@@ -108,9 +117,8 @@ export function Field({
         <span class="soft">
           <TypeName shape={shape} />
         </span>
-        {isRequired && <span class="ref-required"> required</span>}
+        {isRequired !== undefined && <Presence isRequired={isRequired} isInput={isInput} />}
         {shape.schema.deprecated && <span class="ref-deprecated"> deprecated</span>}
-        {note && <span class="soft"> {note}</span>}
       </p>
       {shape.schema.description && <Text text={shape.schema.description} />}
       <Rules shape={shape} />
@@ -126,7 +134,7 @@ export function Field({
             {isOpen.value ? '− Hide fields' : '+ Show fields'}
             <span class="visually-hidden"> of {name}</span>
           </button>
-          <div id={id}>{isOpen.value && <SchemaView shape={shape} />}</div>
+          <div id={id}>{isOpen.value && <SchemaView shape={shape} isInput={isInput} />}</div>
         </>
       )}
     </li>
@@ -141,10 +149,10 @@ function variantName({ name, schema }: Shape, tag: string | undefined, index: nu
   return schema.title ?? name ?? `Alternative ${index + 1}`;
 }
 
-/** The fields of an object, of the items of an array, or of each alternative of a union. */
-export function SchemaView({ shape }: { shape: Shape }): JSX.Element | null {
+/** The fields of an object, of the items of an array, or of each alternative of a union. `isInput`: a caller sends them. */
+export function SchemaView({ shape, isInput = false }: { shape: Shape; isInput?: boolean }): JSX.Element | null {
   const { schema, item, variants } = shape;
-  if (item) return <SchemaView shape={item} />;
+  if (item) return <SchemaView shape={item} isInput={isInput} />;
   if (variants.some(hasFields))
     return (
       <ul class="ref-fields">
@@ -154,6 +162,7 @@ export function SchemaView({ shape }: { shape: Shape }): JSX.Element | null {
             shape={variant}
             name={variantName(variant, schema.discriminator?.propertyName, index)}
             isFirst={index === 0}
+            isInput={isInput}
           />
         ))}
       </ul>
@@ -163,14 +172,14 @@ export function SchemaView({ shape }: { shape: Shape }): JSX.Element | null {
   return (
     <ul class="ref-fields">
       {Object.entries(schema.properties ?? {}).map(([name, inner]) => (
-        <Field key={name} name={name} schema={inner} isRequired={schema.required?.includes(name) ?? false} />
+        <Field key={name} name={name} schema={inner} isRequired={schema.required?.includes(name) ?? false} isInput={isInput} />
       ))}
-      {typeof extra === 'object' && <Field name="any name" schema={extra} isRequired={false} />}
+      {typeof extra === 'object' && <Field name="any name" schema={extra} isInput={isInput} />}
     </ul>
   );
 }
 
-function Variant({ shape, name, isFirst }: { shape: Shape; name: string; isFirst: boolean }): JSX.Element {
+function Variant({ shape, name, isFirst, isInput }: { shape: Shape; name: string; isFirst: boolean; isInput: boolean }): JSX.Element {
   const isOpen = useSignal(isFirst);
   const id = useId();
   return (
@@ -188,7 +197,7 @@ function Variant({ shape, name, isFirst }: { shape: Shape; name: string; isFirst
         {isOpen.value && (
           <>
             {shape.schema.description && <Text text={shape.schema.description} />}
-            <SchemaView shape={shape} />
+            <SchemaView shape={shape} isInput={isInput} />
           </>
         )}
       </div>

@@ -5,6 +5,7 @@ import { listCloseCodes, listGatewayEvents, listOpcodeFrames } from './gateway-d
 import { limitGroups } from './limit-texts.ts';
 import type { Schema } from './openapi.ts';
 import { eventHref, operationHref, type Reference, typeHref } from './reference-data.ts';
+import { takesFiles } from './samples.ts';
 import { toShape } from './shape.ts';
 
 /** Something that can be found. */
@@ -33,6 +34,13 @@ const listFields = (schema: Schema): [name: string, description: string][] =>
 export function listEntries({ groups, types }: Reference): SearchEntry[] {
   const page = (path: string): string => `/developers/reference/${path}`;
   return [
+    entry(
+      'Overview',
+      'Pages',
+      '/developers/reference#pages',
+      'How a long list is read',
+      'pagination paging limit before after x-has-more link',
+    ),
     ...groups.flatMap(({ operations, title: group }) =>
       operations.map((one) => {
         const { id, title, method, path, parameters, object } = one;
@@ -47,6 +55,7 @@ export function listEntries({ groups, types }: Reference): SearchEntry[] {
           object.summary,
           object.description ?? '',
           names,
+          takesFiles(one) ? 'upload file attachment' : '',
         );
       }),
     ),

@@ -6,7 +6,7 @@ import { Confirm } from '../ui/dialog.tsx';
 import { Field, TextField } from '../ui/form.tsx';
 import type { Operation } from './reference-data.ts';
 import { buildRequest, type FormField, type FormRequest, fieldKey, InvalidForm, listFormFields } from './request-form.ts';
-import { bodyExample, formType, rawBodyType } from './samples.ts';
+import { bodyExample, rawBodyType, takesFiles } from './samples.ts';
 import { type Result, ResultView, sendRequest } from './try-result.tsx';
 
 /** The bot's token. It is kept in this variable only, so it is gone when the page is closed or reloaded. */
@@ -84,14 +84,16 @@ function RequestForm({ operation }: { operation: Operation }): JSX.Element {
     busy.value = false;
   };
   const submit = (): void => {
+    const hasToken = operation.callers === 'none' || botToken.value.trim() !== '';
+    faults.value = hasToken ? {} : { token: 'Enter your bot’s token.' };
     try {
-      faults.value = {};
       const request = buildRequest(operation, values.value, files.value);
+      if (!hasToken) return;
       if (isDestructive(operation)) asked.value = request;
       else void send(request);
     } catch (error) {
       if (!(error instanceof InvalidForm)) throw error;
-      faults.value = error.faults;
+      faults.value = { ...faults.value, ...error.faults };
     }
   };
   const input = (field: FormField): JSX.Element => {
@@ -107,7 +109,6 @@ function RequestForm({ operation }: { operation: Operation }): JSX.Element {
     );
   };
   const headers = fields.filter((one) => one.in === 'header');
-  const takesFiles = operation.object.requestBody?.content[formType] !== undefined;
   return (
     <form
       class="ref-form"
@@ -122,14 +123,13 @@ function RequestForm({ operation }: { operation: Operation }): JSX.Element {
           type="password"
           value={botToken.value}
           onValue={(value) => (botToken.value = value)}
+          error={faults.value.token}
           hint="Stays on this page: it is not stored, and is gone after a reload."
           autocomplete="off"
         />
       )}
       {fields.filter((one) => one.in !== 'header').map(input)}
-      {(takesFiles || rawBodyType(operation) !== undefined) && (
-        <FileInput isMany={takesFiles} onFiles={(chosen) => (files.value = chosen)} />
-      )}
+      {takesFiles(operation) && <FileInput isMany={rawBodyType(operation) === undefined} onFiles={(chosen) => (files.value = chosen)} />}
       {headers.length > 0 && (
         <details class="ref-details">
           <summary>Request headers</summary>

@@ -6,12 +6,6 @@ import { SchemaView } from '../schema-view.tsx';
 import { toShape } from '../shape.ts';
 import { Line, Text } from '../text.tsx';
 
-const reconnectTexts: Readonly<Record<string, string>> = {
-  resume: 'Resume, or identify if there is no session.',
-  identify: 'Identify.',
-  no: 'Do not reconnect.',
-};
-
 function Opcodes(): JSX.Element {
   return (
     <div class="ref-frames">
@@ -31,16 +25,33 @@ function Opcodes(): JSX.Element {
 
 function CloseCodes(): JSX.Element {
   return (
-    <dl class="ref-errors">
-      {listCloseCodes().map(({ code, cause, reconnect, advice }) => (
-        <div key={code} id={`close-${code}`}>
-          <dt>{code}</dt>
-          <dd>
-            <Line text={`${cause} **${reconnectTexts[reconnect] ?? reconnect}** ${advice}`} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <p>To resume without a session, identify. Where it says stop, another attempt fails in the same way.</p>
+      <div class="ref-scroll" tabIndex={0} role="region" aria-label="Close codes">
+        <table class="ref-table">
+          <thead>
+            <tr>
+              <th>Code</th>
+              <th>Meaning</th>
+              <th>What to do</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listCloseCodes().map(({ code, cause, advice }) => (
+              <tr key={code} id={`close-${code}`}>
+                <th scope="row">{code}</th>
+                <td>
+                  <Line text={cause} />
+                </td>
+                <td>
+                  <Line text={advice} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 

@@ -36,6 +36,15 @@ export function OverviewPage(): JSX.Element {
           </li>
         </ul>
       </section>
+      <section id="pages" class="ref-section">
+        <Heading anchor="pages">Pages</Heading>
+        <p>
+          A long list is read in pages. <code>limit</code> is the size of a page, <code>before</code> and <code>after</code> are the id of
+          its last entry, which is not repeated on the next page. The header <code>X-Has-More</code> is <code>true</code> while there is
+          more, and <code>Link</code> has the address of the next page with <code>rel="next"</code>. Each operation names what it takes;
+          those that answer <code>items</code> say <code>hasMore</code> beside them.
+        </p>
+      </section>
       <section id="operations" class="ref-section">
         <Heading anchor="operations">Operations</Heading>
         <ul class="ref-cards">

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { type Permission, permissionBits } from '../../../../lib/base/permissions.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -7,6 +8,8 @@ import { TextField } from '../../ui/form.tsx';
 import { allPermissionNames, permissionTexts } from '../../ui/permission-texts.ts';
 import { Page } from '../article.tsx';
 
+/** The parameter of the page’s address that has the number. */
+const parameter = 'p';
 const allBits = Object.values(permissionBits).reduce((all, bit) => all | bit, 0);
 
 /** Reads permissions as a number; null if the text is none, or has a bit that is no permission. */
@@ -41,15 +44,20 @@ function PermissionRow({ name, bits, onBits }: { name: Permission; bits: number;
 
 /** The permission bits, and a calculator between names and the number. */
 export function PermissionsPage(): JSX.Element {
-  const text = useSignal('0');
+  const text = useSignal(new URLSearchParams(location.search).get(parameter) ?? '0');
   const bits = readBits(text.value);
   const setBits = (value: number): void => {
     text.value = String(value);
   };
+  useEffect(() => {
+    if (bits !== null)
+      history.replaceState(history.state, '', `${location.pathname}${bits === 0 ? '' : `?${parameter}=${bits}`}${location.hash}`);
+  }, [bits]);
   return (
     <Page title="Permissions">
       <p class="ref-lead">
         Permissions are one number. Each bit is a permission. Tick the permissions that you need, or enter a number to see what it contains.
+        The address of this page has the number, so that you can share it.
       </p>
       <div class="ref-calculator">
         <TextField
