@@ -119,6 +119,7 @@ describe('sdk/python: the gateway connection', () => {
         await program.waitFor(({ joined }) => joined === 'ada');
         await program.waitFor(({ saved }) => saved === '1');
         await program.stop(signal);
+        if (signal === 'SIGTERM') expect(program.lines.at(-1)).to.deep.equal({ last: '1' });
         await restart('1');
       });
 

@@ -81,3 +81,4 @@ if file:
 
 
 bot.run(keep_session="KEEP_SESSION" in os.environ)
+write(last=bot.session.position if bot.session else None)
