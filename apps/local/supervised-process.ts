@@ -52,7 +52,8 @@ export class StartError extends Error {
   }
 }
 
-const readyMs = 30_000;
+/** Only limits a hang: on a busy machine a start takes more than a minute. */
+const readyMs = 120_000;
 const probeMs = 15;
 const steadyMs = 30_000;
 const keptLines = 100;
@@ -108,7 +109,10 @@ export class SupervisedProcess {
       this.#state = 'up';
       return;
     }
-    if (this.#isStarting()) this.#process?.kill('SIGKILL');
+    if (this.#isStarting()) {
+      this.#lines.push(`It was not ready within ${readyMs / 1000} seconds. If the machine was busy, start it again.`);
+      this.#process?.kill('SIGKILL');
+    }
     await this.stop();
     throw new StartError(this.#spec.name, this.#exitCode, this.#lines);
   }
