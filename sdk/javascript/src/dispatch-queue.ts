@@ -8,7 +8,9 @@ export interface Dispatch {
 }
 
 interface Entry extends Dispatch {
-  state: 'waiting' | 'running' | 'done';
+  isRunning: boolean;
+  /** The last of the handled events that follow it without a gap, or itself. */
+  end: Dispatch;
 }
 
 /** Settings of the queue. */
@@ -28,7 +30,7 @@ export interface QueueOptions {
 /** Handles events: starts them in their order, some at a time, and knows up to which position all of them are handled. */
 export class DispatchQueue {
   readonly #options: QueueOptions;
-  /** The events that are not handled yet, or that came after one that is not, oldest first. */
+  /** The events that are not handled yet, oldest first. */
   readonly #entries: Entry[] = [];
   #running = 0;
   readonly #waiters = new Set<{ size: number; resolve: () => void }>();
@@ -44,7 +46,7 @@ export class DispatchQueue {
 
   /** Adds an event. */
   add(event: Dispatch): void {
-    const entry: Entry = { ...event, state: 'waiting' };
+    const entry: Entry = { ...event, isRunning: false, end: event };
     this.#entries.push(entry);
     if (this.#options.isUrgent(entry)) void this.#run(entry);
     else this.#startNext();
@@ -57,7 +59,7 @@ export class DispatchQueue {
 
   #startNext(): void {
     if (this.#running >= this.#options.concurrency) return;
-    const next = this.#entries.find(({ state }) => state === 'waiting');
+    const next = this.#entries.find(({ isRunning }) => !isRunning);
     if (!next) return;
     this.#running++;
     void this.#run(next).then(() => {
@@ -68,12 +70,13 @@ export class DispatchQueue {
   }
 
   async #run(entry: Entry): Promise<void> {
-    entry.state = 'running';
+    entry.isRunning = true;
     await this.#options.handle(entry);
-    entry.state = 'done';
-    let last: Dispatch | undefined;
-    while (this.#entries[0]?.state === 'done') last = this.#entries.shift();
-    if (last) this.#options.onHandled(last);
+    const at = this.#entries.indexOf(entry);
+    this.#entries.splice(at, 1);
+    const before = this.#entries[at - 1];
+    if (before) before.end = entry.end;
+    else this.#options.onHandled(entry.end);
     for (const waiter of this.#waiters)
       if (this.#entries.length <= waiter.size) {
         this.#waiters.delete(waiter);

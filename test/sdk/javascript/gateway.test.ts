@@ -131,6 +131,26 @@ describe('JavaScript kit: the gateway connection', () => {
     await waitUntil(() => client.session?.position === '3', 'the position');
   });
 
+  it('stays connected while one handler takes longer than many others', async () => {
+    const client = makeClient({ queueSize: 4 });
+    const { reach } = collectContents(client);
+    let finish = (): void => undefined;
+    client.on('messageCreate', async ({ content }) => {
+      if (content === 'message 1') await new Promise<void>((resolve) => (finish = resolve));
+    });
+    const begun = client.start();
+    await service.next();
+    service.ready();
+    await begun;
+    for (let s = 1; s <= 10; s++) {
+      service.message(s);
+      await reach(s);
+    }
+    expect([service.last.readyState, client.session?.position]).to.deep.equal([1, '0']);
+    finish();
+    await waitUntil(() => client.session?.position === '10', 'the position');
+  });
+
   it('does not count an event of the session before as handled in the new one', async () => {
     const { client, reach } = await connect();
     let finish = (): void => undefined;
