@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Client } from '@parlance/bot';
 
 const sessionFile = process.env.SESSION_FILE ?? 'session.json';
@@ -11,9 +11,14 @@ function loadSession() {
   }
 }
 
+function saveSession(session) {
+  writeFileSync(`${sessionFile}.new`, JSON.stringify(session), { mode: 0o600 });
+  renameSync(`${sessionFile}.new`, sessionFile); // so that a crash leaves no half of a file
+}
+
 const bot = new Client({ resumeFrom: loadSession() });
 
-bot.on('session', (session) => writeFileSync(sessionFile, JSON.stringify(session), { mode: 0o600 }));
+bot.on('session', saveSession);
 bot.on('messageCreate', async ({ id, channelId, content }) => {
   if (content === '!ping') await bot.api.createMessage(channelId, { content: 'pong', replyTo: id });
 });

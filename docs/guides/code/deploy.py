@@ -20,8 +20,10 @@ bot = parlance.Client(resume_from=load_session())
 
 @bot.event("session")
 async def save_session(session):
-    session_file.touch(mode=0o600)
-    session_file.write_text(json.dumps(dataclasses.asdict(session)))
+    new_file = session_file.with_suffix(".new")
+    new_file.touch(mode=0o600)
+    new_file.write_text(json.dumps(dataclasses.asdict(session)))
+    new_file.replace(session_file)  # so that a crash leaves no half of a file
 
 
 @bot.on_message
