@@ -101,17 +101,22 @@ function build(entry) {
   if (status !== 0) exitWith('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }
 
-/** The latest modification time of the files in these folders, in Unix milliseconds. */
-const changedMs = (...folders) =>
+/** The latest modification time of these files and of the files in these folders, in Unix milliseconds. Python's compiled files do not count. */
+const changedMs = (...sources) =>
   Math.max(
-    ...folders.flatMap((folder) => readdirSync(inRoot(folder), { recursive: true }).map((file) => statSync(inRoot(folder, file)).mtimeMs)),
+    ...sources
+      .map((source) => inRoot(source))
+      .flatMap((path) => [path, ...(statSync(path).isFile() ? [] : readdirSync(path, { recursive: true }).map((file) => join(path, file)))])
+      .filter((path) => !path.includes('__pycache__'))
+      .map((path) => statSync(path))
+      .map((stats) => (stats.isFile() ? stats.mtimeMs : 0)),
   );
 
 /** The pages for browsers and the kits that they offer: the file whose modification time is that of the last build, its sources, and the build script. */
 const pages = () => [
   {
     built: 'dist/web/index.html',
-    sources: ['apps/web', 'docs/guides', 'sdk', 'lib/base'],
+    sources: ['apps/web', 'docs/guides', 'sdk/javascript/README.md', 'sdk/python/README.md', 'lib/base'],
     script: ['node_modules/vite/bin/vite.js', 'build', '--config', 'apps/web/vite.config.ts', '--logLevel', 'error'],
   },
   { built: 'dist/apps/ops/page/main.js', sources: ['apps/ops/page'], script: ['apps/ops/page/build.mjs'] },
