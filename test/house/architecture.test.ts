@@ -5,8 +5,8 @@ import { findCycle, readSource, type SourceFacts } from './imports.ts';
 
 /** Lowest first: a folder may import itself and the folders before it in this list (docs/architecture.md#layers). */
 const layers = [
-  'config',
   'lib/base',
+  'config',
   'lib/contract',
   'lib/outbound',
   'lib/store',

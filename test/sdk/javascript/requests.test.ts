@@ -151,9 +151,10 @@ describe('JavaScript kit: rate limits', () => {
     const contents = texts(40, 'limited');
     const posted = await Promise.all(contents.map((content) => bot.api.createMessage(kit.server.general, { content })));
     expect(posted.map(({ content }) => content)).to.deep.equal(contents);
+    // The first answer tells which bucket the route has.
+    await bot.api.getChannel(kit.server.general);
     const before = flaky.arrivals.length;
-    await Promise.all(texts(10).map(() => bot.api.getChannel(kit.server.general)));
-    await Promise.all(texts(20).map(() => bot.api.getChannel(kit.server.general)));
-    expect(flaky.arrivals.length - before, 'once the bucket is known, few requests are refused').to.be.within(30, 40);
+    await Promise.all(texts(40).map(() => bot.api.getChannel(kit.server.general)));
+    expect(flaky.arrivals.length - before, 'once the bucket is known, few requests are refused').to.be.within(40, 60);
   });
 });

@@ -165,8 +165,10 @@ describe('sdk/python: rate limits', () => {
   it('are waited for, so that all requests succeed, and few are refused once the limit is known', async () => {
     const contents = Array.from({ length: 40 }, (_, at) => `limited ${at}`);
     await Promise.all(contents.map((content) => succeed('create_message', [kit.server.general], { content })));
+    // The first answer tells which bucket the route has.
+    await succeed('get_channel', [kit.server.general]);
     const before = flaky.arrivals.length;
     await Promise.all(contents.map(() => succeed('get_channel', [kit.server.general])));
-    expect(flaky.arrivals.length - before).to.be.within(40, 70);
+    expect(flaky.arrivals.length - before).to.be.within(40, 60);
   });
 });
