@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Application } from '../../lib/contract/application.ts';
 import type { Message } from '../../lib/contract/message.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import type { Person } from './browser.ts';
 import { useWebFixture } from './web-fixture.ts';
 
@@ -21,7 +22,7 @@ describe('web: the reference for developers', function () {
   };
   const isInView = (page: Page, anchor: string): Promise<boolean> =>
     page.evaluate<boolean>(
-      `(() => { const { top } = document.getElementById('${anchor}').getBoundingClientRect(); return top >= 0 && top < innerHeight; })()`,
+      `(() => { const top = document.getElementById('${anchor}')?.getBoundingClientRect().top ?? -1; return top >= 0 && top < innerHeight; })()`,
     );
 
   it('shows every operation, names the page in the title, and the browser’s back returns to the page before', async () => {
@@ -126,7 +127,7 @@ describe('web: the reference for developers', function () {
       ['types', 'Message'],
     ] as const) {
       const page = await openReference(`/developers/reference/${path}#${anchor}`);
-      await page.waitForFunction(`document.getElementById('${anchor}').getBoundingClientRect().top < innerHeight`);
+      await waitUntil(() => isInView(page, anchor), `${anchor} in view`);
     }
     await (await openReference('/developers/reference/nothing')).getByRole('heading', { name: 'Page not found' }).waitFor();
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
 import type { Server } from '../../lib/contract/server.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 import { addTalkingBot, type TalkingBot } from './talking-bot.ts';
 
@@ -102,7 +103,8 @@ describe('web: a conversation of two people and a bot', function () {
     await there.getByText('notes.txt').waitFor();
     const image = there.locator('img').last();
     await image.waitFor();
-    await his.waitForFunction('[...document.querySelectorAll("article img")].some((one) => one.naturalWidth === 40)');
+    const isShown = '[...document.querySelectorAll("article img")].some((one) => one.naturalWidth === 40)';
+    await waitUntil(() => his.evaluate<boolean>(isShown), 'the image');
   });
 
   const runCommand = async (page: Page, name: string): Promise<void> => {
