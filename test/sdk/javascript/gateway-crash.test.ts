@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { freePort } from '../../../apps/local/probe.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import { startTestApi } from '../../harness/api.ts';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { send } from '../../harness/requests.ts';
 import { type Stack, startStack } from '../../harness/stack.ts';
 import { newBot, use, useServer } from '../../harness/use.ts';
@@ -33,6 +34,8 @@ describe('JavaScript kit: gateways that are killed and connections that break', 
     const { contents, reach } = collectContents(client);
     const seen = { resumed: 0, missed: 0 };
     client.on('resumed', () => seen.resumed++).on('eventsMissed', () => seen.missed++);
+    let isConnected = true;
+    client.on('resumed', () => void (isConnected = true)).on('disconnected', () => void (isConnected = false));
     await client.start();
     const faults: Record<number, () => Promise<unknown>> = {
       20: async () => balancer.cut(),
@@ -48,7 +51,11 @@ describe('JavaScript kit: gateways that are killed and connections that break', 
     const posted = texts(count);
     for (const [at, content] of posted.entries()) {
       const fault = faults[at];
-      if (fault) running.push(fault());
+      if (fault) {
+        // So that each fault meets a connection, however fast the posts are.
+        await waitUntil(() => isConnected, 'the connection');
+        running.push(fault());
+      }
       await send<Message>(api, 201, owner, 'POST', `/api/channels/${server.general}/messages`, { content });
     }
     await reach(count);
