@@ -101,15 +101,21 @@ function build(entry) {
   if (status !== 0) exitWith('The sources do not compile (see above). Nothing was started.', status ?? 1);
 }
 
+/** The files in a folder and in those within it, or the file at this path. */
+const listFiles = (path) =>
+  statSync(path).isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+
 /** The latest modification time of these files and of the files in these folders, in Unix milliseconds. Python's compiled files do not count. */
 const changedMs = (...sources) =>
   Math.max(
     ...sources
-      .map((source) => inRoot(source))
-      .flatMap((path) => [path, ...(statSync(path).isFile() ? [] : readdirSync(path, { recursive: true }).map((file) => join(path, file)))])
+      .flatMap((source) => listFiles(inRoot(source)))
       .filter((path) => !path.includes('__pycache__'))
-      .map((path) => statSync(path))
-      .map((stats) => (stats.isFile() ? stats.mtimeMs : 0)),
+      .map((path) => statSync(path).mtimeMs),
   );
 
 /** The pages for browsers and the kits that they offer: the file whose modification time is that of the last build, its sources, and the build script. */

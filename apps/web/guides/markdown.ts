@@ -37,8 +37,7 @@ const referencePages: Record<string, string> = {
   '../delivery.md': '/developers/reference/gateway',
   '../delivery.md#events': '/developers/reference/events',
   '../behavior/requests.md#error-codes': '/developers/reference/errors',
-  '../../sdk/javascript/README.md': '/developers/guides/javascript-kit',
-  '../../sdk/python/README.md': '/developers/guides/python-kit',
+  ...Object.fromEntries(Object.entries(kitFiles).map(([name, file]) => [`../../${file}`, `/developers/guides/${name}`])),
 };
 
 /** The address on the pages of a link in a guide. Documents that no page shows lead to the reference. */

@@ -17,18 +17,15 @@ const toOwnAddress = (text: string): string => text.replaceAll(exampleUrl, locat
 function Samples({ samples }: { samples: readonly CodeSample[] }): JSX.Element | null {
   const sample = samples.find((one) => languages[one.language] === language.value) ?? samples[0];
   if (!sample) return null;
+  const name = names[sample.language] ?? sample.language;
   const offered = samples.flatMap((one) => languages[one.language] ?? []);
   return (
     <Code
       code={toOwnAddress(sample.text)}
-      what={sample.file ? `the code of ${sample.file}` : (names[sample.language] ?? sample.language)}
+      what={sample.file ? `the code of ${sample.file}` : name}
       head={
         <>
-          {offered.length > 0 ? (
-            <LanguageChoice offered={offered} chosen={languages[sample.language]} />
-          ) : (
-            <span>{names[sample.language] ?? sample.language}</span>
-          )}
+          {offered.length > 0 ? <LanguageChoice offered={offered} chosen={languages[sample.language]} /> : <span>{name}</span>}
           {sample.file && <code>{sample.file}</code>}
         </>
       }
