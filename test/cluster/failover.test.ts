@@ -74,12 +74,15 @@ describe('Redis Cluster: failover during posts', function () {
   ] as const)
     it(`killing the master of ${what} loses no acknowledged event, and duplicates none`, async () => {
       const killed = await fixture.redis.masterOf(keyOf());
-      const { posted } = await fixture.postDuring(async () => {
-        await killed.kill();
-        await waitUntil(async () => (await fixture.redis.masterOf(keyOf())) !== killed, 'another master serves it');
-      });
-      expect(posted).to.be.greaterThan(0);
-      await killed.start();
+      try {
+        const { posted } = await fixture.postDuring(async () => {
+          await killed.kill();
+          await waitUntil(async () => (await fixture.redis.masterOf(keyOf())) !== killed, 'another master serves it');
+        });
+        expect(posted).to.be.greaterThan(0);
+      } finally {
+        await killed.start();
+      }
     });
 
   it('events lost with a master without a replica: clients that received them get op 9, and miss nothing after a sync', async () => {

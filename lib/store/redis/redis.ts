@@ -37,6 +37,8 @@ function scaleTimeouts({ STORE_TIMEOUT_FACTOR }: Config, options: ConnectOptions
 
 /** How long after the loss of a connection to a node the cluster is asked which node serves which slots, in milliseconds. */
 const slotRefreshDelayMs = 100;
+/** How long a node may take to say which node serves which slots, in milliseconds times STORE_TIMEOUT_FACTOR. Then another node is asked. */
+const slotRefreshTimeoutMs = 1_000;
 /** How long a starting process waits for its connections to all masters, in milliseconds. */
 const mastersTimeoutMs = 1_000;
 
@@ -48,6 +50,7 @@ function createCluster(config: Config, kind: string, { enableOfflineQueue, retry
     ...(retryStrategy ? { clusterRetryStrategy: retryStrategy } : {}),
     // A command whose connection ended may have run, so the caller decides whether to retry it. The client handles MOVED, ASK, TRYAGAIN and CLUSTERDOWN itself.
     ...(enableOfflineQueue === false ? { retryDelayOnFailover: 0 } : {}),
+    slotsRefreshTimeout: slotRefreshTimeoutMs * config.STORE_TIMEOUT_FACTOR,
     // Keep host names instead of addresses: TLS verifies the name.
     dnsLookup: (host, done) => done(null, host),
     redisOptions: { ...login, ...options, connectionName: `parlance-${kind}` },

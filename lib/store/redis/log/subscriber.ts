@@ -57,13 +57,14 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
       const channel = name.toString();
       if (owners[keys.partitionOfChannel(channel)] === owner) listener.onMessage(channel, message);
     });
-    redis.on('close', interrupt);
     redis.on('ready', interrupt);
-    // The node ended subscriptions or refused one, because it no longer serves the slot.
-    redis.on('moved', () => {
-      cluster?.refreshSlotsCache();
-      interrupt();
-    });
+    // The node is down, or no longer serves the slot. `commands` must ask which node does: a command that was redirected there causes a refresh, but that can fail.
+    // A node that is down causes one after each attempt to reconnect.
+    for (const event of ['close', 'moved'])
+      redis.on(event, () => {
+        if (connections.get(owner) === redis) cluster?.refreshSlotsCache();
+        interrupt();
+      });
     return redis;
   };
   const getOwnerConnection = (partition: number): Redis | null => {
