@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import mongoose from 'mongoose';
 import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
 import { startWireGateway } from '../../apps/local/documentdb/server.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { atOnce, type Doc, openDatabase, refusal } from './database.ts';
 
 /** What a driver reports for code 91: the code itself, or the errors of the connection pool that it then clears. */
@@ -64,7 +65,15 @@ describe('the gateway without Postgres', () => {
       expect(Date.now() - started).to.be.lessThan(15_000);
       for (const result of results) expect(result.status === 'rejected' && codeOf(result.reason as Error)).to.be.oneOf(unavailableErrors);
       process.kill(postgres, 'SIGCONT');
-      await c.insertOne({ _id: 'back' });
+      // Postgres first works through what it was sent, and the gateway's connections to it time out meanwhile.
+      await waitUntil(
+        () =>
+          c.insertOne({ _id: 'back' }).then(
+            () => true,
+            (error: { code?: unknown }) => error.code === 11000,
+          ),
+        'the database works again',
+      );
     } finally {
       process.kill(postgres, 'SIGCONT');
       await connection.close();
