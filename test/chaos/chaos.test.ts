@@ -19,12 +19,10 @@ describe('chaos: faults of real processes', () => {
   };
   let stores: ChaosStores;
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     stores = await startChaosStores(false);
   });
-  after(async function () {
-    this.timeout(180_000);
+  after(async () => {
     await stores.close();
   });
 

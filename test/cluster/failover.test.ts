@@ -6,8 +6,7 @@ import type { ClusterNode } from '../harness/redis-cluster.ts';
 import type { SeededServer } from '../harness/seed.ts';
 import { type ClusterFixture, startClusterFixture } from './fixture.ts';
 
-describe('Redis Cluster: failover during posts', function () {
-  this.timeout(240_000);
+describe('Redis Cluster: failover during posts', () => {
   let fixture: ClusterFixture;
   let seeded: SeededServer;
   let master: ClusterNode;

@@ -10,8 +10,7 @@ import { type EventRecorder, recordEvents, startNode, startParlance, type TestNo
 import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
 import type { Caller } from '../harness/requests.ts';
 
-describe('Redis Cluster: presence', function () {
-  this.timeout(240_000);
+describe('Redis Cluster: presence', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
   const recorders: EventRecorder[] = [];
   let redis: RedisCluster;

@@ -12,9 +12,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { startRedisCluster } from '../harness/redis-cluster.ts';
 import { testConfig } from '../harness/stores.ts';
 
-describe('Redis Cluster: subscriptions', function () {
-  this.timeout(240_000);
-
+describe('Redis Cluster: subscriptions', () => {
   it('follow a failover in which the masters were not listed in time', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
     const redis = await startRedisCluster(folder);

@@ -11,8 +11,7 @@ import { interceptNext } from '../harness/intercept.ts';
 import type { SeededServer } from '../harness/seed.ts';
 import { type ClusterFixture, type Listener, startClusterFixture } from './fixture.ts';
 
-describe('Redis Cluster: all roles', function () {
-  this.timeout(120_000);
+describe('Redis Cluster: all roles', () => {
   let fixture: ClusterFixture;
   let keys: Keys;
   let seeded: SeededServer;

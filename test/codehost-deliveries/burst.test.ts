@@ -22,8 +22,7 @@ const realMs = 8_000;
 const slackMs = 4_000;
 
 /** Real processes on stores of their own. A worker and Redis are killed during the burst. */
-describe('Code host deliveries: 1,000 in a burst to 20 webhooks', function () {
-  this.timeout(180_000);
+describe('Code host deliveries: 1,000 in a burst to 20 webhooks', () => {
   let dataDir: string;
   let stores: Stores;
   let stack: Stack;

@@ -3,8 +3,7 @@ import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { useOwnProcess } from '../harness/own-process.ts';
 import { range, titleOf, useDeliveries } from './fixture.ts';
 
-describe('Code host deliveries: a worker killed while it posts', function () {
-  this.timeout(180_000); // each test starts a process
+describe('Code host deliveries: a worker killed while it posts', () => {
   const { fixture, hook } = useDeliveries();
   const startProcess = useOwnProcess(() => fixture.api.platform.config);
 

@@ -9,8 +9,7 @@ import { expectKilled, useOwnProcess } from '../harness/own-process.ts';
 import { inParallel, send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
-describe('the deletion of an account: killed processes', function () {
-  this.timeout(180_000); // each test starts processes
+describe('the deletion of an account: killed processes', () => {
   const api = use(() => startTestApi());
   const start = useOwnProcess(() => api.platform.config);
 

@@ -15,8 +15,7 @@ import { caughtUp, startNode, useRecorder } from '../harness/parlance.ts';
 import { inParallel, refused, send, tally } from '../harness/requests.ts';
 import { make, use } from '../harness/use.ts';
 
-describe('Events: members who join and leave while processes die', function () {
-  this.timeout(180_000); // two tests start a process
+describe('Events: members who join and leave while processes die', () => {
   const fixture = use(startInteractionFixture);
   const node = use(() => startNode(fixture.worker.config));
   const start = useOwnProcess(() => fixture.worker.config);

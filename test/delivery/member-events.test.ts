@@ -9,8 +9,7 @@ import { make, use } from '../harness/use.ts';
 
 const names = ['MEMBER_ADD', 'MEMBER_UPDATE', 'MEMBER_REMOVE'];
 
-describe('Events: members, by the size of the server', function () {
-  this.timeout(120_000);
+describe('Events: members, by the size of the server', () => {
   const parlance = use(startParlance);
   const owner = make(() => makePerson(parlance));
 

@@ -23,8 +23,7 @@ interface Setting {
   serverId: string;
 }
 
-describe('memberships: an api process dies during a join or a removal', function () {
-  this.timeout(180_000); // each test starts a process
+describe('memberships: an api process dies during a join or a removal', () => {
   const fixture = use(startInteractionFixture);
   const node = use(() => startNode(fixture.worker.config));
   const start = useOwnProcess(() => fixture.worker.config);

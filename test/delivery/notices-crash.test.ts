@@ -8,8 +8,7 @@ import { expectKilled, sendFatal, useOwnProcess } from '../harness/own-process.t
 import { send } from '../harness/requests.ts';
 import { newMember, useServer } from '../harness/use.ts';
 
-describe('Notices: killed processes', function () {
-  this.timeout(180_000); // each test starts a process
+describe('Notices: killed processes', () => {
   const { api, owner, server, member } = useServer({ member: newMember() }, { each: true, start: startTestApiWithWorker });
   const start = useOwnProcess(() => api.platform.config);
   const kickPath = (): string => `/api/servers/${server.id}/members/${member.id}`;

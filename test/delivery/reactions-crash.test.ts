@@ -11,8 +11,7 @@ import { make, useServer } from '../harness/use.ts';
 
 const thumb = encodeURIComponent('👍');
 
-describe('reactions: an api process killed in between', function () {
-  this.timeout(180_000); // each test starts a process
+describe('reactions: an api process killed in between', () => {
   const { api, owner, server } = useServer({}, { start: startTestApiWithWorker });
   const start = useOwnProcess(() => api.platform.config);
   const channel = make(() => Promise.resolve({ id: server.general }));

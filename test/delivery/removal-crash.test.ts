@@ -9,8 +9,7 @@ import { expectKilled, sendFatal, useOwnProcess } from '../harness/own-process.t
 import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
-describe('finish-removal: killed processes', function () {
-  this.timeout(180_000); // each test starts a process
+describe('finish-removal: killed processes', () => {
   const fixture = use(startInteractionFixture);
   const start = useOwnProcess(() => fixture.api.platform.config);
   const call = (status: number, method: string, path: string): Promise<unknown> => send(fixture.api, status, fixture.person, method, path);

@@ -9,8 +9,7 @@ import { startTestApiWithWorker } from '../harness/api.ts';
 import { expectKilled, useOwnProcess } from '../harness/own-process.ts';
 import { useServer } from '../harness/use.ts';
 
-describe('retention: killed workers', function () {
-  this.timeout(180_000); // it starts a process
+describe('retention: killed workers', () => {
   const { api, owner, server } = useServer({}, { start: startTestApiWithWorker });
   const start = useOwnProcess(() => api.platform.config);
 

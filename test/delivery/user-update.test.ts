@@ -9,8 +9,7 @@ import { newBot, newMember, useServer } from '../harness/use.ts';
 import { picture } from '../images/fixtures.ts';
 import { put } from '../images/picture-fixture.ts';
 
-describe('USER_UPDATE', function () {
-  this.timeout(60_000);
+describe('USER_UPDATE', () => {
   const { api: parlance, owner, server, person, bot } = useServer({ person: newMember(), bot: newBot() }, { start: startParlance });
 
   const listen = (caller: Caller, events?: string[]): Promise<EventRecorder> => recordEvents(parlance, caller.token, events);

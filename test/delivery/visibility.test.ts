@@ -13,8 +13,7 @@ const view = 1;
 const admin = 1 << 12;
 const names = ['CHANNEL_CREATE', 'CHANNEL_UPDATE', 'CHANNEL_DELETE'];
 
-describe('Events: channels that become visible or hidden', function () {
-  this.timeout(180_000); // each step waits for five sessions
+describe('Events: channels that become visible or hidden', () => {
   const {
     api: parlance,
     owner,

@@ -11,8 +11,7 @@ const count = 12;
 /** Each client must reconnect within this time after its op 7, in milliseconds. */
 const stepMs = 250;
 
-describe('a gateway process that gets SIGTERM', function () {
-  this.timeout(120_000);
+describe('a gateway process that gets SIGTERM', () => {
   const { fixture, place, bot } = useGateway();
   let stack: Stack;
   before(async () => {

@@ -8,8 +8,7 @@ import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 
-describe('presence after a gateway node was killed', function () {
-  this.timeout(180_000);
+describe('presence after a gateway node was killed', () => {
   let api: TestApi;
   let stack: Stack;
   let owner: Caller;

@@ -19,8 +19,7 @@ const hooks = `export async function resolve(name, context, next) {
 const asModule = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
 const refuseOpenTelemetry = `--import=${asModule(`import { register } from 'node:module'; register(${JSON.stringify(asModule(hooks))});`)}`;
 
-describe('traces of role processes', function () {
-  this.timeout(120_000);
+describe('traces of role processes', () => {
   let config: Config;
   let seeded: SeededServer;
   let stack: Stack | undefined;

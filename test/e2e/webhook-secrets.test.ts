@@ -46,8 +46,7 @@ describe('webhook secrets in stored data and logs', () => {
     return Number(port);
   };
 
-  it('no webhook token or URL is in the database, in Redis, in a job or in a log', async function () {
-    this.timeout(180_000); // three processes start
+  it('no webhook token or URL is in the database, in Redis, in a job or in a log', async () => {
     const dumps: string[] = [];
     const dump = async (): Promise<number> =>
       dumps.push(await dumpMongo(api.platform), await dumpRedis(redis, api.platform.config.REDIS_PREFIX));

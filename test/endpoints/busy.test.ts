@@ -8,8 +8,7 @@ import { startSite } from '../harness/site.ts';
 import { use } from '../harness/use.ts';
 import { startRaceFixture } from './race-fixture.ts';
 
-describe('Interactions Endpoint: 60 parallel uses while the endpoint hangs', function () {
-  this.timeout(180_000); // processes start
+describe('Interactions Endpoint: 60 parallel uses while the endpoint hangs', () => {
   let workers: OwnProcess[] = [];
   after(() => {
     for (const worker of workers) worker.kill();

@@ -13,8 +13,7 @@ import { startRaceFixture } from './race-fixture.ts';
 
 const unknownOutcome = [null, 'failed', 'the outcome is unknown because of a failure of the service'];
 
-describe('Interactions Endpoint: killed processes', function () {
-  this.timeout(180_000); // processes start, and the job of a killed worker is found after seconds
+describe('Interactions Endpoint: killed processes', () => {
   const startProcess = useOwnProcess(() => fixture.api.platform.config);
   const fixture = use(() => startRaceFixture({ LOG_LEVEL: 'silent' }), { each: true });
   /** Uses the command and lets `act` run while the only worker is one that dies at `failpoint`. Returns the interaction's id once it is dead. */

@@ -11,8 +11,7 @@ import { startRaceFixture } from './race-fixture.ts';
 
 const hangingApplications = 19;
 
-describe('Interactions Endpoint: 19 applications whose endpoints hang', function () {
-  this.timeout(180_000);
+describe('Interactions Endpoint: 19 applications whose endpoints hang', () => {
   const fixture = use(() => startRaceFixture({ LOG_LEVEL: 'silent' }));
 
   /** Stores `each` interactions of every other application, with a minute of time, and enqueues their jobs. Returns how many there are. */

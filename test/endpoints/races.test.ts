@@ -13,8 +13,7 @@ import { startRaceFixture } from './race-fixture.ts';
 
 const alreadyAnswered = 'already_answered: This interaction has already been answered. Send a follow-up instead.';
 
-describe('Interactions Endpoint: races between answers', function () {
-  this.timeout(180_000); // a hundred rounds
+describe('Interactions Endpoint: races between answers', () => {
   const fixture = use(startRaceFixture);
 
   /** Answers with 200 and `body` after `before`, so that `before` always wins. */

@@ -10,7 +10,7 @@ import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { use } from '../harness/use.ts';
 import { startRaceFixture } from './race-fixture.ts';
 
-describe('Interactions Endpoint: Redis unavailable', function () {
+describe('Interactions Endpoint: Redis unavailable', () => {
   const fixture = use(
     async () => {
       const redis = await startTcpProxy(testConfig().REDIS_URL, 6379);

@@ -46,7 +46,6 @@ describe('Interactions Endpoint: secrets', () => {
   };
 
   it('no log, job, Redis key, document or reason contains a token or the signing secret', async function readAll() {
-    this.timeout(180_000); // two processes start
     const path = `/api/applications/${fixture.bot.applicationId}`;
     const { body: application } = await fixture.api.call<{ signingSecret: string }>('GET', path, { as: fixture.asPerson });
     const secrets = [application.signingSecret, fixture.api.platform.config.APP_KEY.toString('base64')];

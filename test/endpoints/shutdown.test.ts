@@ -5,8 +5,7 @@ import { startOwn } from '../harness/own-process.ts';
 import { use } from '../harness/use.ts';
 import { startRaceFixture } from './race-fixture.ts';
 
-describe('Interactions Endpoint: shutdown of a worker', function () {
-  this.timeout(180_000); // each test starts a process
+describe('Interactions Endpoint: shutdown of a worker', () => {
   const fixture = use(startRaceFixture, { each: true });
 
   it('on SIGTERM during a request the worker applies the answer and then ends', async () => {

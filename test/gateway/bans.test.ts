@@ -5,8 +5,7 @@ import { type EventRecorder, recordEvents, startParlance } from '../harness/parl
 import { type Caller, send } from '../harness/requests.ts';
 import { make, type Part, use, useServer } from '../harness/use.ts';
 
-describe('gateway: members who are banned, kicked or leave', function () {
-  this.timeout(180_000);
+describe('gateway: members who are banned, kicked or leave', () => {
   const bothServers: Part<Caller> = async ({ api, owner, server }) => {
     const person = await makeMember(api, owner, server.id);
     await join(api, owner, other.id, person);

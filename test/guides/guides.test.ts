@@ -8,8 +8,7 @@ import { send } from '../harness/requests.ts';
 import { useGuideFixture } from './fixture.ts';
 import { type Program, usePrograms } from './programs.ts';
 
-describe('guides: programs', function () {
-  this.timeout(180_000); // each test starts a program
+describe('guides: programs', () => {
   const fixture = useGuideFixture();
   const { api, owner, member, server, bot, post, invoke, answer, env } = fixture;
   const { canRun, run } = usePrograms();

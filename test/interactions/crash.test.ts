@@ -5,8 +5,7 @@ import { startInteractionFixture, waitUntil } from '../harness/interaction-fixtu
 import { sendFatal, useOwnProcess } from '../harness/own-process.ts';
 import { use } from '../harness/use.ts';
 
-describe('Interaction: an api process killed between its write and the enqueue', function () {
-  this.timeout(180_000); // each test starts a process
+describe('Interaction: an api process killed between its write and the enqueue', () => {
   const fixture = use(startInteractionFixture);
   const start = useOwnProcess(() => fixture.api.platform.config);
   /** Uses the command in a process that dies after it has stored the interaction. */

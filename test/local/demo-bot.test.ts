@@ -14,8 +14,7 @@ import type { Message } from '../../lib/contract/message.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
 
-describe('the demo bot with all roles', function () {
-  this.timeout(180_000); // the whole demo is created first
+describe('the demo bot with all roles', () => {
   let parlance: TestParlance;
   let bot: GatewayClient;
   let demo: Demo;

@@ -46,8 +46,7 @@ function startForwarder(args: readonly string[], env: Record<string, string>): F
   return forwarder;
 }
 
-describe('npm run forward', function () {
-  this.timeout(180_000); // each test starts a process
+describe('npm run forward', () => {
   const endpoint = use(startEndpoint);
   const { api, owner, server, bot, other } = useServer(
     { bot: newBot(), other: newApplication() },

@@ -40,8 +40,7 @@ describe('loginLink', () => {
     expect(link).to.match(/^http:\/\/localhost:9080\/login\?next=\/servers\/2\/3#code=[\w-]{43}$/);
   });
 
-  describe('apps/local/link.ts', function () {
-    this.timeout(180_000); // each process takes about a second to start
+  describe('apps/local/link.ts', () => {
     let folder: string;
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), 'parlance-link-'));

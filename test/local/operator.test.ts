@@ -7,8 +7,7 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makePerson } from '../harness/factories.ts';
 import { type Run, runScript, storesOf } from '../operator/run-operator.ts';
 
-describe('apps/local/operator.ts', function () {
-  this.timeout(180_000); // each run starts two processes, which take about a second each
+describe('apps/local/operator.ts', () => {
   let api: TestApi;
   let stores: Record<string, string>;
   let key: string;

@@ -10,8 +10,7 @@ import type { Server } from '../../lib/contract/server.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type DemoContent, readContent, startLossyProxy } from './demo-fixture.ts';
 
-describe('seed', function () {
-  this.timeout(180_000); // a demo takes about 50 calls
+describe('seed', () => {
   let api: TestApi;
   const root = mkdtempSync(join(tmpdir(), 'parlance-seed-'));
   const folder = mkdtempSync(join(root, 'demo-'));

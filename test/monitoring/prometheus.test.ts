@@ -20,7 +20,6 @@ interface Rule {
 }
 
 describe('Prometheus that scrapes a whole installation', function () {
-  this.timeout(60_000);
   const config = testConfig();
   const roles = ['api', 'gateway', 'ops', 'worker'];
   let stack: Stack;

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { findPrometheus, runPromtool } from './prometheus.ts';
 
-describe('deploy/monitoring, checked by promtool', function () {
-  this.timeout(300_000);
+describe('deploy/monitoring, checked by promtool', () => {
   let promtool: string;
   before(async function () {
     const found = await findPrometheus();

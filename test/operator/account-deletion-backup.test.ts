@@ -13,8 +13,7 @@ import { startParlance } from '../harness/parlance.ts';
 import { use } from '../harness/use.ts';
 import { emptyTarget, restoreHere, settingsOf } from './backup-fixture.ts';
 
-describe('a backup while an account is deleted', function () {
-  this.timeout(180_000);
+describe('a backup while an account is deleted', () => {
   const folder = use(makeFolder);
   const api = use(() => startTestApiWithWorker());
 

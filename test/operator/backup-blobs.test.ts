@@ -15,8 +15,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { use } from '../harness/use.ts';
 import { makeLoad, runDone } from './backup-fixture.ts';
 
-describe('operator backup: the bytes of files', function () {
-  this.timeout(120_000);
+describe('operator backup: the bytes of files', () => {
   const folder = use(makeFolder);
 
   it('while a backup runs no blob, no document of a file and no removal is deleted; afterwards they are', async () => {

@@ -15,8 +15,7 @@ import { botOf, ownerOf } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
 import { emptyTarget, expectRestored, makeLoad, restoreHere, settingsOf } from './backup-fixture.ts';
 
-describe('operator backup: deletions while it reads', function () {
-  this.timeout(180_000);
+describe('operator backup: deletions while it reads', () => {
   const folder = use(makeFolder);
   const source = use(() => startParlance());
 

@@ -17,8 +17,7 @@ async function readDocs(db: Collections, name: CollectionName, collection: Colle
 
 const insert = (db: Collections, name: CollectionName, docs: AnyDoc[]): Promise<unknown> => db[name].insertMany(docs as never[]);
 
-describe('documents of a backup', function () {
-  this.timeout(120_000);
+describe('documents of a backup', () => {
   const makeDatabase = useEmptyDatabases();
 
   it('pages have each document once, in the order of ids, also large ones and more than a page', async () => {

@@ -27,8 +27,7 @@ import {
 } from './backup-fixture.ts';
 import { runOperator, runShell } from './run-operator.ts';
 
-describe('operator backup and restore', function () {
-  this.timeout(300_000);
+describe('operator backup and restore', () => {
   const folder = use(makeFolder);
   const source = use(() => startParlance());
   const load = make(() => makeLoad(source));

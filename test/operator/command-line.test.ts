@@ -13,8 +13,7 @@ import { type Run, runOperator, storesOf } from './run-operator.ts';
 
 const unknownId = '1111111111111111111';
 
-describe('npm run operator', function () {
-  this.timeout(180_000); // each process takes about a second to start
+describe('npm run operator', () => {
   let api: TestApi;
   let env: Record<string, string>;
   let owner: Caller;

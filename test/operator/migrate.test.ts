@@ -8,8 +8,7 @@ import { memberOf } from '../harness/seed.ts';
 import { type EmptyDatabase, runMigrate, useEmptyDatabases } from './empty-databases.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
-describe('operator migrate', function () {
-  this.timeout(180_000); // each process takes about a second to start
+describe('operator migrate', () => {
   const makeDatabase = useEmptyDatabases();
 
   const runJson = async ({ env }: EmptyDatabase): Promise<Record<string, unknown>> => {

@@ -15,8 +15,7 @@ import { runOperator, storesOf } from './run-operator.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
-describe('Replacing APP_KEY', function () {
-  this.timeout(180_000);
+describe('Replacing APP_KEY', () => {
   let first: TestApi;
   let owner: Caller;
   let server: Place;

@@ -4,8 +4,7 @@ import { isReady, rolePath } from '../harness/stack.ts';
 import { type EmptyDatabase, runMigrate, useEmptyDatabases } from './empty-databases.ts';
 import { runOperator } from './run-operator.ts';
 
-describe('the start of a role', function () {
-  this.timeout(180_000); // processes start
+describe('the start of a role', () => {
   const makeDatabase = useEmptyDatabases();
   const roles = ['api', 'gateway', 'worker', 'ops'] as const;
   /** Starts a role; resolves with its exit code and what it wrote to stderr, or with null once it is ready, and then stops it. */

@@ -13,8 +13,7 @@ import { type Caller, send } from '../harness/requests.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { runOperator, storesOf } from './run-operator.ts';
 
-describe('npm run operator without its stores or settings', function () {
-  this.timeout(180_000); // each process takes about a second to start
+describe('npm run operator without its stores or settings', () => {
   let api: TestApi;
   let env: Record<string, string>;
   let person: Caller;

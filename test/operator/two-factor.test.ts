@@ -18,8 +18,7 @@ import { make, use } from '../harness/use.ts';
 import { emptyTarget, restoreHere, runDone, settingsOf } from './backup-fixture.ts';
 import { codeOf } from './refusals.ts';
 
-describe('operators and two-factor authentication', function () {
-  this.timeout(180_000);
+describe('operators and two-factor authentication', () => {
   const oldKey = randomBytes(32).toString('base64');
   const api = use(() => startTestApi({ APP_KEY: oldKey }));
   const person = make(() => makePerson(api), { each: true });

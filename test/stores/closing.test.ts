@@ -6,8 +6,7 @@ import { expect } from 'chai';
 
 const script = fileURLToPath(new URL('closing-process.ts', import.meta.url));
 
-describe('closing the platforms of all roles while Redis is down', function () {
-  this.timeout(180_000); // a process starts, and a worker that lost Redis reconnects only every 5 s
+describe('closing the platforms of all roles while Redis is down', () => {
   for (const when of ['seen', 'unseen', 'early'])
     it(`ends the process without an error (${when})`, async () => {
       const child = spawn(process.execPath, ['--import=tsx', script, when], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 170_000 });

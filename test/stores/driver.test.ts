@@ -17,8 +17,7 @@ interface DriverConnection {
   socket: Socket;
 }
 
-describe('database driver: a connection closed by the server', function () {
-  this.timeout(30_000);
+describe('database driver: a connection closed by the server', () => {
   let db: Database;
   let client: mongo.MongoClient;
   let internals: ClientInternals['topology']['s']['servers'] extends Map<string, infer Server> ? Server : never;
@@ -58,8 +57,7 @@ describe('openDatabase', () => {
   });
 });
 
-describe('database driver: no connection is free in time', function () {
-  this.timeout(30_000);
+describe('database driver: no connection is free in time', () => {
   it('reports the database as unavailable', async () => {
     const client = new mongo.MongoClient(testConfig().MONGODB_URL, { maxPoolSize: 1, waitQueueTimeoutMS: 1 });
     const pingAtOnce = () => Promise.all(Array.from({ length: 200 }, () => client.db().command({ ping: 1 })));

@@ -3,8 +3,7 @@ import { use } from '../harness/use.ts';
 import { findOverflow, violations } from './axe.ts';
 import { signUp, startSite, usePages } from './browser.ts';
 
-describe('web: the deletion of the user’s account', function () {
-  this.timeout(180_000);
+describe('web: the deletion of the user’s account', () => {
   const open = usePages();
   const site = use(() => startSite());
 

@@ -4,8 +4,7 @@ import type { Server } from '../../lib/contract/server.ts';
 import { type Person, signUp, usePages } from './browser.ts';
 import { type Processes, startProcesses } from './processes.ts';
 
-describe('web: gateway nodes are killed while people use a channel', function () {
-  this.timeout(300_000);
+describe('web: gateway nodes are killed while people use a channel', () => {
   let site: Processes;
   let ada: Person;
   let server: Server;

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: channels', function () {
-  this.timeout(180_000);
+describe('web: channels', () => {
   const fixture = useWebFixture();
   const { request, newChannel, openChannel, openPage } = fixture;
 

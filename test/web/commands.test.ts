@@ -11,8 +11,7 @@ import { type Person, type Site, signUp, startSite, usePages } from './browser.t
 
 const option = (name: string, type: string, required = false) => ({ name, type, required, description: `the ${name}` });
 
-describe('web: slash commands', function () {
-  this.timeout(180_000);
+describe('web: slash commands', () => {
   let site: Site;
   let ada: Person;
   let bot: Bot;

@@ -7,8 +7,7 @@ import type { Message } from '../../lib/contract/message.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: the composer', function () {
-  this.timeout(180_000);
+describe('web: the composer', () => {
   let page: Page;
   const fixture = useWebFixture();
   const { request, newChannel, messagesIn } = fixture;

@@ -6,8 +6,7 @@ import type { Application } from '../../lib/contract/application.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: embed images', function () {
-  this.timeout(180_000);
+describe('web: embed images', () => {
   let host: HttpServer;
   let images: string;
   let bot: string;

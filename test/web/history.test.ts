@@ -9,8 +9,7 @@ import { type Person, type Site, signUp, startSite, usePages } from './browser.t
 
 const messageCount = 170;
 
-describe('web: the message list', function () {
-  this.timeout(180_000);
+describe('web: the message list', () => {
   let site: Site;
   let ada: Person;
   let ben: Person;

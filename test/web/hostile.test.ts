@@ -22,8 +22,7 @@ const contents = [
   '{{constructor.constructor("window.ran=1")()}} ${window.ran=1}',
 ];
 
-describe('web: hostile contents, names and files', function () {
-  this.timeout(300_000);
+describe('web: hostile contents, names and files', () => {
   let site: Site;
   let owner: Person;
   let stranger: Person;

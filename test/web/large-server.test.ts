@@ -3,8 +3,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { fillServer } from '../harness/seed.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: a server of 2,500 members', function () {
-  this.timeout(180_000);
+describe('web: a server of 2,500 members', () => {
   let site: Site;
   let owner: Person;
   let server: Server;

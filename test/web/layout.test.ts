@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: layout', function () {
-  this.timeout(180_000);
+describe('web: layout', () => {
   const fixture = useWebFixture();
   const { request, newChannel, openChannel } = fixture;
 

@@ -3,8 +3,7 @@ import { permissionBits } from '../../lib/base/permissions.ts';
 import type { DiscoveryPage, DiscoveryServer } from '../../lib/contract/discovery.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: loading', function () {
-  this.timeout(180_000);
+describe('web: loading', () => {
   const fixture = useWebFixture();
 
   it('lets the overwrite of a member be edited only once the members are loaded', async () => {

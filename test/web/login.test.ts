@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: login, registration and invites', function () {
-  this.timeout(300_000);
+describe('web: login, registration and invites', () => {
   let site: Site;
   const open = usePages();
   before(async () => {

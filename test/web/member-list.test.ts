@@ -7,8 +7,7 @@ import { fillServer } from '../harness/seed.ts';
 import { violations } from './axe.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: the member list', function () {
-  this.timeout(180_000);
+describe('web: the member list', () => {
   let site: Site;
   let owner: Person;
   const recorders: EventRecorder[] = [];

@@ -4,8 +4,7 @@ import type { Channel } from '../../lib/contract/channel.ts';
 import type { Server } from '../../lib/contract/server.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: changes by a moderator show in another window at once', function () {
-  this.timeout(300_000);
+describe('web: changes by a moderator show in another window at once', () => {
   let site: Site;
   let owner: Person;
   let member: Person;

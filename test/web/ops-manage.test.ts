@@ -12,8 +12,7 @@ import { usePages } from './browser.ts';
 const script = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 const turned = '\u202egnp.exe';
 
-describe('operators’ pages for people and servers in a browser', function () {
-  this.timeout(180_000);
+describe('operators’ pages for people and servers in a browser', () => {
   const open = usePages();
   const api = use(() => startTestOps({ OPS_PASSWORD: '' }));
   const person = make(() => makePerson(api), { each: true });

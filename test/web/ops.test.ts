@@ -12,8 +12,7 @@ import { testConfig } from '../harness/stores.ts';
 import { findOverflow, violations } from './axe.ts';
 import { usePages } from './browser.ts';
 
-describe('operators’ overview in a browser', function () {
-  this.timeout(180_000);
+describe('operators’ overview in a browser', () => {
   const config = testConfig();
   const open = usePages();
   let worker: WorkerPlatform;

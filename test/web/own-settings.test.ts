@@ -4,8 +4,7 @@ import { readArchive } from '../api/accounts/export-fixture.ts';
 import { use } from '../harness/use.ts';
 import { signUp, startSite, usePages } from './browser.ts';
 
-describe('web: user settings', function () {
-  this.timeout(180_000);
+describe('web: user settings', () => {
   const open = usePages();
   const site = use(() => startSite());
 

@@ -8,8 +8,7 @@ import { findOverflow, violations } from './axe.ts';
 import { type Site, startSite, usePages } from './browser.ts';
 import { openPage, shownPages } from './shown-pages.ts';
 
-describe('web: every page of the client and the portal', function () {
-  this.timeout(180_000);
+describe('web: every page of the client and the portal', () => {
   let site: Site;
   let demo: Demo;
   let folder = '';

@@ -7,8 +7,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 import { useCodeRunner } from './code-runner.ts';
 
-describe('web: the developer portal', function () {
-  this.timeout(180_000);
+describe('web: the developer portal', () => {
   let site: Site;
   let endpointPort: number;
   const open = usePages();

@@ -8,8 +8,7 @@ import { useWebFixture } from './web-fixture.ts';
 
 const maxScriptBytes = 120_000;
 
-describe('web: the reference for developers', function () {
-  this.timeout(180_000);
+describe('web: the reference for developers', () => {
   const fixture = useWebFixture();
   const { openPage, request, newChannel, messagesIn } = fixture;
 

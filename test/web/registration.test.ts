@@ -3,8 +3,7 @@ import { makeInvite, makePerson, makeServer } from '../harness/factories.ts';
 import { runOperator, storesOf } from '../operator/run-operator.ts';
 import { type Site, startSite, usePages } from './browser.ts';
 
-describe('web: registration that is not open, and links for a new password', function () {
-  this.timeout(300_000);
+describe('web: registration that is not open, and links for a new password', () => {
   const open = usePages();
   let site: Site;
   const start = async (registration: string): Promise<void> => {

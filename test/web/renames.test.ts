@@ -4,8 +4,7 @@ import type { Channel } from '../../lib/contract/channel.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { useWebFixture, type WebFixture } from './web-fixture.ts';
 
-describe('web: names and counts stay up to date', function () {
-  this.timeout(180_000);
+describe('web: names and counts stay up to date', () => {
   let channelId: string;
   const fixture = useWebFixture();
   before(async () => {

@@ -7,8 +7,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Peer, type ScriptedGateway, startScriptedGateway } from './scripted-gateway.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: an interrupted connection', function () {
-  this.timeout(180_000);
+describe('web: an interrupted connection', () => {
   let gateway: ScriptedGateway;
   let count = 0;
   const fixture = useWebFixture(async () => {

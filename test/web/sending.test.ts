@@ -4,8 +4,7 @@ import type { Message } from '../../lib/contract/message.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: sending messages', function () {
-  this.timeout(180_000);
+describe('web: sending messages', () => {
   let page: Page;
   const fixture = useWebFixture();
   const { request, newChannel, messagesIn, openPage, openChannel } = fixture;

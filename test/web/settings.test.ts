@@ -11,8 +11,7 @@ import { type Person, type Site, signUp, startSite, usePages } from './browser.t
 /** A PNG image of one pixel. */
 const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
-describe('web: server settings', function () {
-  this.timeout(180_000);
+describe('web: server settings', () => {
   let site: Site;
   let owner: Person;
   let mod: Person;

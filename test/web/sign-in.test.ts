@@ -5,8 +5,7 @@ import type { OwnSignIn } from '../../lib/contract/sign-in.ts';
 import { startOpenIdProvider, type TestProvider } from '../harness/openid-provider.ts';
 import { type Site, signUp, startSite, usePages } from './browser.ts';
 
-describe('web: sign-in by OpenID Connect', function () {
-  this.timeout(180_000);
+describe('web: sign-in by OpenID Connect', () => {
   let site: Site;
   let provider: TestProvider;
   const open = usePages();

@@ -5,8 +5,7 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 import { addTalkingBot, type TalkingBot } from './talking-bot.ts';
 
-describe('web: a conversation of two people and a bot', function () {
-  this.timeout(300_000);
+describe('web: a conversation of two people and a bot', () => {
   let site: Site;
   let ada: Person;
   let ben: Person;

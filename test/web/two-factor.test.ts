@@ -6,8 +6,7 @@ import { type Person, type Site, signUp, startSite, usePages } from './browser.t
 
 const codeLabel = 'Code from your authenticator app or a recovery code';
 
-describe('web: two-factor authentication', function () {
-  this.timeout(180_000);
+describe('web: two-factor authentication', () => {
   let site: Site;
   const open = usePages();
   before(async () => {

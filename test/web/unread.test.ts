@@ -5,8 +5,7 @@ import type { ReadState } from '../../lib/contract/read.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { useWebFixture, type WebFixture } from './web-fixture.ts';
 
-describe('web: unread messages', function () {
-  this.timeout(180_000);
+describe('web: unread messages', () => {
   const fixture = useWebFixture();
   const { request, newChannel, openPage, openChannel } = fixture;
 

@@ -3,8 +3,7 @@ import type { Page } from 'playwright-core';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { useWebFixture } from './web-fixture.ts';
 
-describe('web: keyboard input and drafts', function () {
-  this.timeout(180_000);
+describe('web: keyboard input and drafts', () => {
   let page: Page;
   const fixture = useWebFixture();
   const { newChannel, messagesIn } = fixture;

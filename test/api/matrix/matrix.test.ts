@@ -40,8 +40,7 @@ const expected = ({ who, status }: Row, role: Role): string => {
 /** The body of a refusal. */
 type ErrorBody = { code?: string; missing?: string[] } | undefined;
 
-describe('route × role', function () {
-  this.timeout(180_000);
+describe('route × role', () => {
   const fixture = use(startMatrixFixture);
 
   /** Sends a body of bytes. */

@@ -21,8 +21,7 @@ import { make, useServer } from '../../harness/use.ts';
 const ban = 1 << 11;
 const rounds = 25;
 
-describe('bans and other requests at the same moment', function () {
-  this.timeout(180_000);
+describe('bans and other requests at the same moment', () => {
   const { api, owner, server } = useServer({}, { each: true, start: startRacingTestApi });
   const people = make(() => makePeople(api, rounds));
 

@@ -13,8 +13,7 @@ import { collectContents, texts } from './kit-fixture.ts';
 
 const count = 200;
 
-describe('JavaScript kit: gateways that are killed and connections that break', function () {
-  this.timeout(300_000);
+describe('JavaScript kit: gateways that are killed and connections that break', () => {
   let port: number;
   const start = async () => {
     port = await freePort();

@@ -5,8 +5,7 @@ import { make, use } from '../../harness/use.ts';
 import { startProcesses } from '../../web/processes.ts';
 import { usePrograms } from './python-fixture.ts';
 
-describe('sdk/python: gateway nodes that are killed', function () {
-  this.timeout(180_000);
+describe('sdk/python: gateway nodes that are killed', () => {
   const run = usePrograms();
   const processes = use(() => startProcesses(2));
   const api = make(

@@ -7,8 +7,7 @@ import { contentsOf, type Program, usePrograms, usePythonKit } from './python-fi
 const rounds = 3;
 const perRound = 16;
 
-describe('sdk/python: restarts of a bot that saves its session', function () {
-  this.timeout(180_000);
+describe('sdk/python: restarts of a bot that saves its session', () => {
   const kit = usePythonKit();
   const run = usePrograms();
   const folder = use(makeFolder, { each: true });
