@@ -99,6 +99,7 @@ for (const partitions of ['1', '3'])
       };
       await post('for both');
       await relay();
+      expect(await received()).to.deep.equal([['for both'], ['for both']]);
       await post('for one');
       await hide(permissionBits['View Channel']);
       await relay();

@@ -5,7 +5,7 @@ import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
 import { Client } from '../gateway/client.ts';
 import { giveRole, makeChannel, makeMember, makeRole, makeServer, setOverwrite } from '../harness/factories.ts';
-import { startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
+import { startParlance, untilReceived, useRecorder, waitForAll } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';
 import { newBot, newMember, newRole, useServer } from '../harness/use.ts';
 
@@ -174,8 +174,15 @@ describe('Events: channels that become visible or hidden', () => {
     expect(received).to.deep.equal({ ...all(''), owner: '+0 -0', person: '+0 -0' });
   });
 
-  /** Runs `act` while a session of each account is disconnected. Returns the ids in the CHANNEL_DELETE events that each session receives when it resumes. */
-  const deletedOnResume = async (accounts: readonly { token: string }[], act: () => Promise<unknown>): Promise<unknown[][]> => {
+  /**
+   * Runs `act` while a session of each account is disconnected, and waits for the events of the server. Returns the ids in the CHANNEL_DELETE events that each
+   * session receives when it resumes.
+   */
+  const deletedOnResume = async (
+    { id: serverId }: { id: string },
+    accounts: readonly { token: string }[],
+    act: () => Promise<unknown>,
+  ): Promise<unknown[][]> => {
     const port = Number(new URL(parlance.gatewayUrl).port);
     const sessions = await Promise.all(
       accounts.map(async ({ token }) => {
@@ -186,6 +193,7 @@ describe('Events: channels that become visible or hidden', () => {
       }),
     );
     await act();
+    await untilReceived(parlance.node, parlance.worker, serverId);
     const deleted = sessions.map(async ({ token, id, s }) => {
       const client = new Client(port);
       await client.resume(token, id, s);
@@ -199,7 +207,7 @@ describe('Events: channels that become visible or hidden', () => {
   it('a session that resumes receives CHANNEL_DELETE only for channels that it can no longer view', async () => {
     const other = await makeServer(parlance, owner);
     const people = [owner, await makeMember(parlance, owner, other.id, view), await makeMember(parlance, owner, other.id)];
-    const deleted = await deletedOnResume(people, async () => {
+    const deleted = await deletedOnResume(other, people, async () => {
       await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
       await relayEvents(parlance.worker, 'server', other.id);
     });
@@ -208,7 +216,7 @@ describe('Events: channels that become visible or hidden', () => {
 
   it('a session that resumes receives CHANNEL_DELETE for a channel that two changes hid from it', async () => {
     const other = await makeServer(parlance, owner);
-    const deleted = await deletedOnResume([await makeMember(parlance, owner, other.id)], async () => {
+    const deleted = await deletedOnResume(other, [await makeMember(parlance, owner, other.id)], async () => {
       await send(parlance, 200, owner, 'PATCH', `/api/servers/${other.id}/roles/${other.id}`, { permissions: 0 });
       await relayEvents(parlance.worker, 'server', other.id);
       await setOverwrite(parlance, owner, other.general, other.id, 0, view);

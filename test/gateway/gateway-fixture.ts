@@ -12,6 +12,7 @@ import type { NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { toPayload } from '../harness/event-payload.ts';
+import { untilReceived } from '../harness/parlance.ts';
 import { accountOf, channelOf, insertMembers, memberOf, serverOf } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
@@ -152,6 +153,11 @@ export class GatewayFixture {
     return this.worker.append(serverPlace(serverId), [
       { id, name, payload: toPayload(name, { id, channelId, serverId, content }), channelId },
     ]);
+  }
+
+  /** Resolves when every node that holds the server's place has received all of its entries. */
+  async untilReceived(serverId: string): Promise<void> {
+    for (const { node } of this.nodes) await untilReceived(node, this.worker, serverId);
   }
 
   /** Appends a post as the relay does, and repeats it until it is acknowledged. */

@@ -14,14 +14,18 @@ describe('gateway: positions of sessions', () => {
     const { client, id, s } = await fixture.openSession(bot);
     await client.cut();
     await fixture.post(place.server, place.channel, 'missed');
+    await fixture.untilReceived(place.server);
     const { eventLog } = fixture.nodes[0]?.node ?? expect.fail();
     const read = eventLog.readLogs.bind(eventLog);
     eventLog.readLogs = () => Promise.reject(new Error('the log must not be read'));
-    const again = fixture.connect();
-    await again.resume(bot.token, id, s);
-    expect(contents(await again.events(1))).to.deep.equal(['missed']);
-    expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 1 });
-    eventLog.readLogs = read;
+    try {
+      const again = fixture.connect();
+      await again.resume(bot.token, id, s);
+      expect(contents(await again.events(1))).to.deep.equal(['missed']);
+      expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 1 });
+    } finally {
+      eventLog.readLogs = read;
+    }
   });
 
   it('a resume on the same node uses the current permissions', async () => {

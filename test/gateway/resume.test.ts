@@ -24,6 +24,7 @@ describe('gateway: resume', () => {
         const [seen] = await client.events(1);
         await client.cut();
         for (const content of ['missed 1', 'missed 2']) await fixture.post(place.server, place.channel, content);
+        await fixture.untilReceived(place.server);
         const again = fixture.connect(node);
         await again.resume(who.token, id, String(seen?.s));
         const frames = [await again.next(), await again.next(), await again.next()];

@@ -1,13 +1,16 @@
+import { getLane } from '../../apps/gateway/lane.ts';
 import { startGateway } from '../../apps/gateway/node.ts';
 import type { GatewayNode } from '../../apps/gateway/state.ts';
 import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startWorker } from '../../workers/start.ts';
 import { startTestApi, type TestApi } from './api.ts';
 import { type BotClient, connectBot, type Dispatch } from './bot-client.ts';
 import { toPayload } from './event-payload.ts';
+import { waitUntil } from './interaction-fixture.ts';
 import { make } from './use.ts';
 
 /** A gateway node in this process. */
@@ -124,4 +127,11 @@ export async function caughtUp(worker: WorkerPlatform, place: string, accountId:
   const id = worker.ids.next();
   await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: toPayload('MESSAGE_CREATE', { id }), onlyAccount: accountId }]);
   await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
+}
+
+/** Resolves when the node has received all entries of the server's place, if it holds the place. */
+export async function untilReceived(node: GatewayNode, worker: WorkerPlatform, serverId: string): Promise<void> {
+  const place = node.places.get(serverPlace(serverId));
+  const last = (await worker.readLastNumber(serverPlace(serverId))) ?? 0;
+  if (place) await waitUntil(() => getLane(node, place).sentNumber >= last, 'the node has received the entries');
 }
