@@ -49,21 +49,17 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
     if (existing) return existing;
     const redis = connect(cluster ? parseNode(owner) : null);
     connections.set(owner, redis);
-    const interrupt = (): void => {
-      if (connections.get(owner) === redis)
-        for (const partition of partitions) if (owners[partition] === owner) listener.onInterrupted(partition);
-    };
     redis.on(cluster ? 'smessageBuffer' : 'messageBuffer', (name: Buffer, message: Buffer) => {
       const channel = name.toString();
       if (owners[keys.partitionOfChannel(channel)] === owner) listener.onMessage(channel, message);
     });
-    redis.on('ready', interrupt);
-    // The node is down, or no longer serves the slot. `commands` must ask which node does: a command that was redirected there causes a refresh, but that can fail.
-    // A node that is down causes one after each attempt to reconnect.
-    for (const event of ['close', 'moved'])
+    for (const event of ['ready', 'close', 'moved'])
       redis.on(event, () => {
-        if (connections.get(owner) === redis) cluster?.refreshSlotsCache();
-        interrupt();
+        if (connections.get(owner) !== redis) return;
+        // The node is down, or no longer serves the slot. `commands` must ask which node does: a command that was redirected there causes a refresh, but that can fail.
+        // A node that is down causes one after each attempt to reconnect.
+        if (event !== 'ready') cluster?.refreshSlotsCache();
+        for (const partition of partitions) if (owners[partition] === owner) listener.onInterrupted(partition);
       });
     return redis;
   };
