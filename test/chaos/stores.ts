@@ -19,7 +19,7 @@ export async function startChaosStores(isCluster: boolean, report?: (line: strin
   const dataDir = await mkdtemp(join(tmpdir(), 'parlance-chaos-'));
   const only = isCluster ? { only: 'mongo' as const } : {};
   const stores = await startStores({ dataDir, durable: true, own: true, supervise: false, ...only, ...(report && { report }) });
-  const cluster = isCluster ? await startRedisCluster(join(dataDir, 'cluster')) : null;
+  const cluster = isCluster ? await startRedisCluster() : null;
   return {
     mongodbUrl: stores.mongodbUrl,
     redisUrl: cluster?.url ?? stores.redisUrl,

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot, type Dispatch } from '../harness/bot-client.ts';
@@ -107,8 +104,7 @@ function listenTo(
 
 /** Starts a cluster, an API, a worker and two gateway nodes, and makes servers with a connected person and bot in each. */
 export async function startClusterFixture(serverCount = 6): Promise<ClusterFixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
-  const redis = await startRedisCluster(folder);
+  const redis = await startRedisCluster();
   const parlance = await startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
   const { REDIS_PREFIX, LOG_PARTITIONS } = parlance.platform.config;
   const keys = createKeys(REDIS_PREFIX, LOG_PARTITIONS);
@@ -177,7 +173,6 @@ export async function startClusterFixture(serverCount = 6): Promise<ClusterFixtu
       await nodes[1]?.close();
       await parlance.close();
       await redis.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

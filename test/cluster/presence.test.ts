@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
@@ -11,7 +8,6 @@ import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.t
 import type { Caller } from '../harness/requests.ts';
 
 describe('Redis Cluster: presence', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
   const recorders: EventRecorder[] = [];
   let redis: RedisCluster;
   let parlance: TestParlance;
@@ -20,7 +16,7 @@ describe('Redis Cluster: presence', () => {
   let server: Place;
   let people: Caller[];
   before(async () => {
-    redis = await startRedisCluster(folder);
+    redis = await startRedisCluster();
     parlance = await startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
     otherNode = await startNode(parlance.platform.config);
     owner = await makePerson(parlance);
@@ -33,7 +29,6 @@ describe('Redis Cluster: presence', () => {
     await otherNode?.close();
     await parlance?.close();
     await redis?.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const setStatus = async ({ token }: Caller, status: string): Promise<void> => {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
@@ -14,8 +11,7 @@ import { testConfig } from '../harness/stores.ts';
 
 describe('Redis Cluster: subscriptions', () => {
   it('follow a failover in which the masters were not listed in time', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parlance-cluster-'));
-    const redis = await startRedisCluster(folder);
+    const redis = await startRedisCluster();
     const config = testConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
     const log = createLog('gateway', config.LOG_LEVEL);
     const commands = (await openRedis(config, log, 'test')) as Cluster;
@@ -39,7 +35,7 @@ describe('Redis Cluster: subscriptions', () => {
         () =>
           commands.spublish(channel, 'lost').then(
             () => true,
-            () => pause(20, false),
+            () => false,
           ),
         'a command is redirected',
       );
@@ -53,7 +49,6 @@ describe('Redis Cluster: subscriptions', () => {
       subscriber.close();
       commands.disconnect();
       await redis.close();
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 });

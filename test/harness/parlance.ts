@@ -132,6 +132,7 @@ export async function caughtUp(worker: WorkerPlatform, place: string, accountId:
 /** Resolves when the node has received all entries of the server's place, if it holds the place. */
 export async function untilReceived(node: GatewayNode, worker: WorkerPlatform, serverId: string): Promise<void> {
   const place = node.places.get(serverPlace(serverId));
-  const last = (await worker.readLastNumber(serverPlace(serverId))) ?? 0;
-  if (place) await waitUntil(() => getLane(node, place).sentNumber >= last, 'the node has received the entries');
+  if (!place) return;
+  const last = (await worker.readLastNumber(place.name)) ?? 0;
+  await waitUntil(() => getLane(node, place).sentNumber >= last, 'the node has received the entries');
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -134,10 +135,11 @@ async function joinNodes(nodes: readonly ClusterNode[]): Promise<void> {
   await Promise.all(nodes.slice(masters).map(({ redis }, at) => redis.cluster('REPLICATE', (nodes[at] as ClusterNode).id)));
 }
 
-/** Starts a cluster of six processes on loopback, with a password and its data in `folder`. The processes end with this one. */
-export async function startRedisCluster(folder: string): Promise<RedisCluster> {
+/** Starts a cluster of six processes on loopback, with a password. `close` removes its data. The processes end with this one. */
+export async function startRedisCluster(): Promise<RedisCluster> {
   const program = await findRedisProgram(() => undefined);
   if (!('command' in program)) throw new Error(`no redis-server: ${program.reasons.join('; ')}`);
+  const folder = await mkdtemp(join(tmpdir(), 'parlance-cluster-'));
   const password = randomBytes(24).toString('base64url');
   const started = await Promise.all(Array.from({ length: 2 * masters }, () => startNode(program.command, folder, password)));
   const nodes: ClusterNode[] = await Promise.all(
@@ -192,6 +194,7 @@ export async function startRedisCluster(folder: string): Promise<RedisCluster> {
     async close() {
       for (const { redis } of nodes) redis.disconnect();
       await Promise.all(started.map(({ child }) => child.stop()));
+      await rm(folder, { recursive: true, force: true });
     },
   };
   try {
