@@ -82,6 +82,31 @@ describe('the gateway without Postgres', () => {
     }
   });
 
+  for (const [what, delay] of [
+    ['Postgres accepts no new connections', (postgres: number) => process.kill(postgres, 'SIGSTOP')],
+    ['the gateway stood still while connections were opened', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200)],
+  ] as const)
+    it(`runs 40 commands although ${what}`, async () => {
+      const database = await openDatabase({ supervise: false });
+      const gateway = await startWireGateway({ socketDir: database.socketDir });
+      const connection = await mongoose.createConnection(gateway.url, { dbName: 'test', minPoolSize: 40 }).asPromise();
+      const { postgres } = database.stores.processes;
+      if (!postgres) throw new Error('no postgres');
+      const c = connection.collection<Doc>('x');
+      try {
+        await c.insertOne({ _id: 'first' });
+        const inserts = atOnce(40, (n) => c.insertOne({ _id: n }));
+        await new Promise((done) => setTimeout(done, 10));
+        delay(postgres);
+        expect((await inserts).filter(({ status }) => status === 'rejected')).to.deep.equal([]);
+      } finally {
+        process.kill(postgres, 'SIGCONT');
+        await connection.close();
+        await gateway.close();
+        await database.close();
+      }
+    });
+
   it('survives the loss of all connections to Postgres, in use or idle', async () => {
     const database = await openDatabase();
     const c = database.fresh();

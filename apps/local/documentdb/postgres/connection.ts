@@ -70,10 +70,16 @@ export function clientConfig(socketDir: string, options: string): ClientConfig {
 
 /** A client with its own connection timeout. A pool would apply such a timeout also to waiting for a free connection. */
 export class TimeoutClient extends Client {
+  /** Whether the server or the socket has ended the connection. */
+  isLost = false;
+
   constructor(config?: ClientConfig) {
     super({ ...config, connectionTimeoutMillis: openMs, stream: () => new JoiningSocket() });
     // A connection error is reported to the running query, or else to the next one.
-    this.on('error', () => undefined);
+    for (const event of ['error', 'end'] as const)
+      this.on(event, () => {
+        this.isLost = true;
+      });
   }
 }
 

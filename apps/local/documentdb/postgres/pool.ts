@@ -17,7 +17,6 @@ export interface PoolOptions {
 interface Waiter {
   done: (connection: PostgresConnection) => void;
   failed: (error: PostgresUnavailable) => void;
-  giveUpAt: number;
 }
 
 /** Hands out connections, opens them as needed and drops broken ones. */
@@ -32,12 +31,14 @@ export class ConnectionPool {
     this.#pool.on('error', () => undefined);
   }
 
-  /** Returns a connection for the caller's sole use until its `release`. Tries for 450 ms, then rejects with `PostgresUnavailable`. */
+  /**
+   * Returns a connection for the caller's sole use until its `release`: the first that is released or opened. Rejects with `PostgresUnavailable` when none can be
+   * opened for 450 ms, in at least two tries.
+   */
   acquire(): Promise<PostgresConnection> {
     return new Promise((done, failed) => {
-      const waiter: Waiter = { done, failed, giveUpAt: Date.now() + connectMs };
-      this.#waiting.add(waiter);
-      this.#connect(waiter);
+      this.#waiting.add({ done, failed });
+      this.#connect(Date.now() + connectMs);
     });
   }
 
@@ -57,17 +58,24 @@ export class ConnectionPool {
     this.#pool.end().catch(() => undefined);
   }
 
-  #connect(waiter: Waiter): void {
+  #connect(giveUpAt: number, tries = 1): void {
     this.#pool.connect((error, client, release) => {
-      const isWaiting = this.#waiting.has(waiter);
-      if (client) {
-        this.#waiting.delete(waiter);
-        if (isWaiting) waiter.done(new PostgresConnection(client, release));
-        else release();
-      } else if (isWaiting && Date.now() < waiter.giveUpAt) setTimeout(() => this.#connect(waiter), retryMs);
+      if (client) this.#handOver(client as object as TimeoutClient, release);
+      // The first try also fails if this process stood still while the connection was opened. That says nothing about Postgres.
+      else if (tries === 1 || Date.now() < giveUpAt) setTimeout(() => this.#connect(giveUpAt, tries + 1), retryMs);
       // No waiting caller can be served sooner. All are rejected now, so that nobody waits for more than one round.
-      else if (isWaiting) this.#rejectWaiting(error?.message ?? 'no connection is available');
+      else this.#rejectWaiting(error?.message ?? 'no connection is available');
     });
+  }
+
+  /** Gives a connection to the caller that has waited longest, or back to the pool. */
+  #handOver(client: TimeoutClient, release: (isBroken?: boolean) => void): void {
+    const [waiter] = this.#waiting;
+    if (!waiter) return release();
+    this.#waiting.delete(waiter);
+    waiter.done(
+      new PostgresConnection(client, (isBroken) => (isBroken || client.isLost ? release(true) : this.#handOver(client, release))),
+    );
   }
 
   #rejectWaiting(reason: string): void {
