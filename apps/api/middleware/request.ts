@@ -38,7 +38,7 @@ export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics)
       await next();
     } catch (error) {
       const refusal = toRefusal(error);
-      if (!refusal) platform.log.error({ requestId, route: ctx.state.route, err: error }, 'request failed');
+      if (refusal !== error) platform.log[refusal ? 'warn' : 'error']({ requestId, route: ctx.state.route, err: error }, 'request failed');
       const { allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
       const retryAfter = refusal?.extra.retryAfter ?? (ctx.status === 503 ? 1 : undefined);

@@ -187,11 +187,15 @@ describe('HTTP when the server fails', () => {
     }
   });
 
-  it('503 unavailable with Retry-After within 15 s while the database is down, 200 once it is back', async () => {
+  it('503 unavailable with Retry-After within 15 s, and a logged reason, while the database is down; 200 once it is back', async () => {
     const config = testConfig();
     const proxy = await startTcpProxy(config.MONGODB_URL, 27017);
     const overrides = { MONGODB_URL: proxy.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '1' };
-    const { close, call, path, as } = await startSeededApi({ bots: 1, channels: 1 }, overrides);
+    const { close, call, path, as, platform } = await startSeededApi({ bots: 1, channels: 1 }, overrides);
+    let logged: unknown;
+    platform.log.warn = (line: unknown) => {
+      logged = line;
+    };
     try {
       expect((await call('POST', path, { as, body: { content: 'before' } })).status).to.equal(201);
       proxy.cut();
@@ -201,6 +205,8 @@ describe('HTTP when the server fails', () => {
         expectError(answer, 503, 'unavailable');
         expect(answer.headers.get('Retry-After')).to.equal('1');
         expect(performance.now() - began, 'the driver itself would wait for 30 s').to.be.lessThan(15_000);
+        expect(logged).to.deep.include({ requestId: answer.body.requestId, route: '/api/channels/{channelId}/messages' });
+        expect(logged).to.have.property('err').that.is.an('error');
       }
       proxy.mend();
       while ((await call('GET', path, { as })).status !== 200);
