@@ -88,14 +88,14 @@ export function openConsumers<P extends { tracing: Tracing }>(
       runningCount--;
     }
   };
-  // Reconnects until closed, and often: by default BullMQ waits up to 20 s between two tries.
+  // Reconnects until closed, and often: by default BullMQ waits up to 20 s between two tries. BullMQ copies it for each worker, and waits for the `connect()` of a
+  // copy that does not connect by itself. On a cluster, that promise never settles if the cluster is not ready at the first try.
   const connection = createRedis(config, 'queue', {
     maxRetriesPerRequest: null,
     connectTimeout: failFast.connectTimeout,
     retryStrategy: (attempts: number) => (isClosing ? null : failFast.retryStrategy(attempts)),
   });
   connection.on('error', () => undefined); // the workers log it
-  connection.connect().catch(() => undefined);
   const openWorker = (name: QueueName, part: string, prefix: string, concurrency: number): Worker => {
     const options = queues[name];
     const worker = new Worker(part, handle, {

@@ -45,7 +45,6 @@ const mastersTimeoutMs = 1_000;
 function createCluster(config: Config, kind: string, { enableOfflineQueue, retryStrategy, ...options }: ConnectOptions): Cluster {
   const { nodes, login } = readRedisAddress(config.REDIS_URL);
   const cluster = new Cluster(nodes, {
-    lazyConnect: true,
     ...(enableOfflineQueue === undefined ? {} : { enableOfflineQueue }),
     ...(retryStrategy ? { clusterRetryStrategy: retryStrategy } : {}),
     // A command whose connection ended may have run, so the caller decides whether to retry it. The client handles MOVED, ASK, TRYAGAIN and CLUSTERDOWN itself.
@@ -67,11 +66,11 @@ function createCluster(config: Config, kind: string, { enableOfflineQueue, retry
   return cluster;
 }
 
-/** Creates a connection of `kind` without opening it. */
+/** Creates a connection of `kind`, which connects at once, and again and again until it is closed. */
 export function createRedis(config: Config, kind: string, options: ConnectOptions): RedisClient {
   const { isCluster, nodes, login } = readRedisAddress(config.REDIS_URL);
   if (isCluster) return createCluster(config, kind, options);
-  return new Redis({ ...nodes[0], ...login, ...options, connectionName: `parlance-${kind}`, lazyConnect: true });
+  return new Redis({ ...nodes[0], ...login, ...options, connectionName: `parlance-${kind}` });
 }
 
 /** Logs each loss of the connection once. Calls `onError` with the message of every error. */
@@ -114,7 +113,6 @@ export async function openRedis(config: Config, log: Logger, kind: string, optio
     lastError = message;
   });
   const timeoutMs = firstConnectMs * config.STORE_TIMEOUT_FACTOR;
-  redis.connect().catch(() => undefined); // if the first try fails, the client keeps trying
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => {
       redis.disconnect();
