@@ -32,6 +32,7 @@ describe('role processes', () => {
       REDIS_PREFIX: config.REDIS_PREFIX,
       APP_KEY: config.APP_KEY.toString('base64'),
       RATE_LIMIT: 'off',
+      STORE_TIMEOUT_FACTOR: String(config.STORE_TIMEOUT_FACTOR),
     };
   });
   after(() => {
