@@ -2,6 +2,7 @@ import { Cluster } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
 import { startTestApi } from '../harness/api.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { consumeJobs } from '../harness/jobs.ts';
 import { startRedisCluster } from '../harness/redis-cluster.ts';
 
@@ -22,13 +23,13 @@ describe('Redis Cluster: consumers', () => {
       done(null, 'fail');
     };
     try {
-      let onRun = (): void => undefined;
-      const ran = new Promise<void>((resolve) => {
-        onRun = resolve;
-      });
-      const consumers = consumeJobs(worker, { 'expire-interaction': async () => onRun() });
+      let hasRun = false;
+      const expire = async (): Promise<void> => {
+        hasRun = true;
+      };
+      const consumers = consumeJobs(worker, { 'expire-interaction': expire });
       await api.platform.enqueue('expire-interaction', { interactionId: api.platform.ids.next() });
-      await ran;
+      await waitUntil(() => hasRun, 'the job has run');
       await consumers.close();
     } finally {
       prototype.readyCheck = readyCheck;

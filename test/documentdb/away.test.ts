@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import mongoose from 'mongoose';
 import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
@@ -96,7 +97,7 @@ describe('the gateway without Postgres', () => {
       try {
         await c.insertOne({ _id: 'first' });
         const inserts = atOnce(40, (n) => c.insertOne({ _id: n }));
-        await new Promise((done) => setTimeout(done, 10));
+        await pause(10); // until the gateway opens connections
         delay(postgres);
         expect((await inserts).filter(({ status }) => status === 'rejected')).to.deep.equal([]);
       } finally {
