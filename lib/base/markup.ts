@@ -1,4 +1,16 @@
-import { bracketed, everyone, findTicks, isSpace, isWord, langLine, linkStart, matchAt, plain, runLength, urlEnd } from './markup-scan.ts';
+import {
+  bracketed,
+  endsWord,
+  everyone,
+  findTicks,
+  isSpace,
+  langLine,
+  linkStart,
+  matchAt,
+  plain,
+  runLength,
+  urlEnd,
+} from './markup-scan.ts';
 
 /** The position of a token in the content: UTF-16 offsets, `end` exclusive, markers and backslashes included. */
 interface TokenSpan {
@@ -200,7 +212,7 @@ class Reader {
       else if (name && emoji) this.push({ type: 'emoji', name, id: emoji, animated: animated !== '', start, end });
       return true;
     }
-    if ((char !== '@' && char !== 'h' && char !== 'H') || isWord(this.content[start - 1])) return false;
+    if ((char !== '@' && char !== 'h' && char !== 'H') || endsWord(this.content, start)) return false;
     if (char === '@') {
       const kind = matchAt(everyone, this.content, start)?.[1];
       if (kind !== 'everyone' && kind !== 'here') return false;
