@@ -77,6 +77,7 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}/codehost', () => {
       expect(await sendEncoded(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' ')), 'gzip')).to.equal(413);
       expect(await sendEncoded(gzipSync(randomBytes(100_000)).subarray(0, 50_000), 'gzip')).to.equal(400);
       expect(await sendEncoded(Buffer.from(json), 'gzip')).to.equal(400);
+      expect(await sendEncoded(gzipSync(Buffer.from(json.replace('{', '{"a":"ü",'), 'latin1')), 'gzip'), 'text in Latin-1').to.equal(400);
       expect(await sendEncoded(Buffer.from(json), 'rot13')).to.equal(400);
     });
 
@@ -114,6 +115,7 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}/codehost', () => {
     const refusals: [what: string, body: unknown, status: number, code: string, sending?: object][] = [
       ['broken JSON', '{"action":', 400, 'invalid_request'],
       ['two values', '{} {}', 400, 'invalid_request'],
+      ['a form with percent-encoded Latin-1', 'payload=%7B%22ref%22%3A%22gr%FCn%22%7D', 400, 'invalid_request', { headers: asForm }],
       ['nothing but white space', '  ', 400, 'invalid_request'],
       ['an empty body', '', 400, 'invalid_request'],
       ['no body', undefined, 400, 'invalid_request', { headers: { 'Content-Type': 'application/json' } }],

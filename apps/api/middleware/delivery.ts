@@ -8,6 +8,7 @@ import { truncate } from '../../../lib/base/text.ts';
 import { parseDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
 import type { ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
 import { hasBody } from './body.ts';
+import { decodeText } from './json.ts';
 import { createTooSlowRefusal } from './pace.ts';
 import { createSlotPool, type SlotLimit } from './slot-pool.ts';
 import { discardBody, pipeBody } from './upload.ts';
@@ -75,7 +76,12 @@ function readFormPayload(form: string): string {
   const start = form.startsWith('payload=') ? 0 : form.indexOf('&payload=') + 1;
   if (start === 0 && !form.startsWith('payload=')) return '';
   const end = form.indexOf('&', start);
-  return new URLSearchParams(form.slice(start, end === -1 ? undefined : end)).get('payload') ?? '';
+  const value = form.slice(form.indexOf('=', start) + 1, end === -1 ? undefined : end).replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return refuseInvalid('the payload is not valid text in utf-8');
+  }
 }
 
 function parsePayload(text: string): unknown {
@@ -89,7 +95,7 @@ function parsePayload(text: string): unknown {
 
 /** Reads the body of a delivery. `paceFailed` rejects when the body arrives too slowly. */
 async function readArrival(ctx: Context, event: string, type: string, paceFailed: Promise<never>): Promise<ReceivedDelivery> {
-  const text = new TextDecoder().decode(await readBytes(ctx, paceFailed));
+  const text = decodeText(await readBytes(ctx, paceFailed), ctx.request.charset, 'the body');
   const payload = parsePayload(type === formContentType ? readFormPayload(text) : text);
   const deliveryId = findHeader(ctx, 'Delivery');
   const hasId = deliveryId !== '' && deliveryId.length <= limits.deliveryIdChars;

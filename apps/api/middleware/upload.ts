@@ -15,6 +15,7 @@ import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
 import { isTooDeep } from '../../../lib/contract/check.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
+import { decodeText, parseJson } from './json.ts';
 
 /** The content of a multipart body: the JSON of `payload_json` (`{}` without that part) and the files in their order. */
 export interface Upload {
@@ -75,8 +76,8 @@ export async function receiveFile(
   return { size, sha256: hash.digest('hex'), head: Buffer.from(head.subarray(0, magicBytes)), megapixels: estimateMegapixels(head) };
 }
 
-/** Reads a `payload_json` part. Refuses more than 1 MiB (413), invalid UTF-8 or JSON, a field `__proto__`, and nesting deeper than 32 (400). */
-async function readJsonPart(part: Readable): Promise<unknown> {
+/** Reads a `payload_json` part. Refuses more than 1 MiB (413), an unknown character set (415), invalid text or JSON, a field `__proto__`, and nesting deeper than 32 (400). */
+async function readJsonPart(part: Readable, charset: string | undefined): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of part as AsyncIterable<Buffer>) {
@@ -84,15 +85,7 @@ async function readJsonPart(part: Readable): Promise<unknown> {
     if (size > limits.bodyBytes) refuse('payload_too_large', { limit: `${formatMib(limits.bodyBytes)} in payload_json` });
     chunks.push(chunk);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)), (key, inner: unknown) => {
-      if (key === '__proto__') throw new SyntaxError(key);
-      return inner;
-    });
-  } catch {
-    return refuseInvalid('payload_json is not valid JSON');
-  }
+  const value = parseJson(decodeText(Buffer.concat(chunks), charset, 'payload_json'), 'payload_json');
   if (isTooDeep(value)) return refuseInvalid(`payload_json is nested deeper than ${limits.bodyDepth}`);
   return value;
 }
@@ -133,13 +126,14 @@ const createParser = (request: IncomingMessage): Dicer => {
 /** The headers of a part, with the bytes of their values as Latin-1. */
 type PartHeaders = Partial<Record<string, string[]>>;
 
-/** What a part says of itself: its name, its file name, and its media type. Refuses a part that is not form data. */
-function describePart(headers: PartHeaders): { name: string | undefined; filename: string | undefined; type: string } {
+/** What a part says of itself: its name, its file name, its media type and character set. Refuses a part that is not form data. */
+function describePart(headers: PartHeaders): Record<'name' | 'filename' | 'charset', string | undefined> & { type: string } {
   const valueOf = (name: string): string => Buffer.from(headers[name]?.[0] ?? '', 'latin1').toString('utf8');
   const disposition = valueOf('content-disposition');
   const { type, parameters } = parseDisposition(disposition, { multipart: true });
   if (type !== 'form-data' || /[\r\n]/.test(disposition)) refuseInvalid('a part has no valid Content-Disposition with form-data');
-  return { name: parameters.name, filename: parameters.filename, type: parseContentType(valueOf('content-type') || 'text/plain').type };
+  const media = parseContentType(valueOf('content-type') || 'text/plain');
+  return { name: parameters.name, filename: parameters.filename, type: media.type, charset: media.parameters.charset };
 }
 
 /**
@@ -164,7 +158,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
   };
   let describedParts = 0;
   const handlePart = (part: Readable, headers: PartHeaders): void => {
-    const { name, filename, type } = describePart(headers);
+    const { name, filename, type, charset } = describePart(headers);
     if (name === 'files') {
       if (files.length === limits.filesPerMessage) refuseInvalid(`a message has at most ${limits.filesPerMessage} files`);
       options.beforeFile();
@@ -172,7 +166,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
       files.at(-1)?.catch(fail);
     } else if (name === 'payload_json') {
       if (fields.length) refuseInvalid('there is more than one part payload_json');
-      fields.push(readJsonPart(part));
+      fields.push(readJsonPart(part, charset));
       fields[0]?.catch(fail);
     } else refuseInvalid('the name of each part must be payload_json or files');
   };

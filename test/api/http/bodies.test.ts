@@ -78,8 +78,60 @@ describe('bodies and queries of requests', () => {
       it(`415 for ${type || 'no content type'}`, async () =>
         expectError(await post('{"content":"x"}', { 'Content-Type': type }), 415, 'unsupported_media_type'));
 
-    it('201 for application/json with a charset', async () => {
-      expect((await post('{"content":"ü"}', { 'Content-Type': 'application/json; charset=utf-8' })).body.content).to.equal('ü');
+    const json = '{"content":"Größe – €"}';
+    const utf8 = Buffer.from(json);
+    const cp1252 = Buffer.from(json.replace('–', '\x96').replace('€', '\x80'), 'latin1');
+    const postBytes = (body: Uint8Array, type: string) =>
+      fetch(api.url + api.path, { method: 'POST', headers: { Authorization: api.as, 'Content-Type': type }, body: new Uint8Array(body) });
+    for (const [what, charset, bytes, status] of [
+      ['UTF-8', 'utf-8', utf8, 201],
+      ['UTF-8 with a byte order mark', undefined, Buffer.from(`\ufeff${json}`), 201],
+      ['an empty charset', '""', utf8, 201],
+      ['Windows-1252', 'windows-1252', cp1252, 201],
+      ['Latin-1', 'ISO-8859-1', cp1252, 201],
+      ['UTF-16', 'utf-16le', Buffer.from(json, 'utf16le'), 201],
+      ['Shift_JIS', 'shift_jis', Buffer.concat([Buffer.from('{"content":"'), Buffer.from([0x93, 0xfa]), Buffer.from('"}')]), 201],
+      ['Windows-1252 that is not declared', undefined, cp1252, 400],
+      ['Windows-1252 that is declared as UTF-8', 'utf-8', cp1252, 400],
+      [
+        'a sequence that is cut',
+        undefined,
+        Buffer.concat([Buffer.from('{"content":"'), Buffer.from('€').subarray(0, 2), Buffer.from('"}')]),
+        400,
+      ],
+      [
+        'a surrogate in UTF-8',
+        undefined,
+        Buffer.concat([Buffer.from('{"content":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+        400,
+      ],
+      ['an unknown charset', 'klingon', utf8, 415],
+    ] as const) {
+      const type = charset === undefined ? 'application/json' : `application/json; charset=${charset}`;
+      it(`${status} for ${what}`, async () => {
+        const before = await stored();
+        const answer = await postBytes(bytes, type);
+        expect(answer.status).to.equal(status);
+        const { content } = (await answer.json()) as { content?: string };
+        if (status === 201) expect(content).to.equal(what === 'Shift_JIS' ? '日' : 'Größe – €');
+        expect(await stored()).to.equal(before + (status === 201 ? 1 : 0));
+      });
+    }
+
+    it('decodes the part payload_json of a multipart body alike', async () => {
+      const postPart = (type: string, bytes: Buffer) =>
+        postBytes(
+          Buffer.concat([
+            Buffer.from(`--b\r\nContent-Disposition: form-data; name="payload_json"\r\nContent-Type: ${type}\r\n\r\n`),
+            bytes,
+            Buffer.from('\r\n--b--\r\n'),
+          ]),
+          'multipart/form-data; boundary=b',
+        );
+      const answer = await postPart('application/json; charset=windows-1252', cp1252);
+      expect(((await answer.json()) as { content: string }).content).to.equal('Größe – €');
+      expect((await postPart('application/json', cp1252)).status).to.equal(400);
+      expect((await postPart('application/json; charset=klingon', utf8)).status).to.equal(415);
     });
 
     const large = JSON.stringify({ content: 'x', filler: 'y'.repeat(1024 * 1024) });
