@@ -86,6 +86,27 @@ const pages: readonly [what: string, page: string | Uint8Array, found: object | 
     { title: 'café' },
     'text/html; charset="latin1"',
   ],
+  ['Windows-1252', Buffer.from('<meta charset="windows-1252"><title>5 \x80 \x96 \x93a\x94</title>', 'latin1'), { title: '5 € – “a”' }],
+  [
+    'a meta tag that mentions a charset before the one that names it',
+    `<meta name="description" content="How charset=latin1 works"><!-- <meta charset="gbk"> --><meta charset="utf-8"><title>café</title>`,
+    { title: 'café', description: 'How charset=latin1 works' },
+  ],
+  ['a script that mentions a charset', `<script>"<meta charset=gbk>"</script><title>café</title>`, { title: 'café' }],
+  [
+    'latin1 in an XML declaration',
+    Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><html><head><title>caf\xe9</title></head></html>', 'latin1'),
+    { title: 'café' },
+    'application/xhtml+xml',
+  ],
+  [
+    'XHTML with elements that end in their own tag',
+    `<html><head><script src="a.js"/><title>a &amp; b</title><style/>${og('description', 'D&eacute;')}</head></html>`,
+    { title: 'a & b', description: 'Dé' },
+    'application/xhtml+xml; charset=utf-8',
+  ],
+  ['an invisible og:title', `<title>T</title>${og('title', '&#x200b;\u2060')}`, { title: 'T' }],
+  ['an invisible og:title before another', `${og('title', '\ufeff\u200d')}${og('title', 'two')}`, { title: 'two' }],
   ['UTF-8 by default', '<title>café 😀</title>', { title: 'café 😀' }],
   ['UTF-8 with a byte order mark', '\ufeff<title>café</title>', { title: 'café' }],
   ['invalid UTF-8', Buffer.from('<title>caf\xe9</title>', 'latin1'), { title: 'caf�' }],
@@ -147,6 +168,18 @@ describe('page preview: head', () => {
     it(`image ${address.slice(0, 40)} → ${found ?? 'none'}`, () => {
       const page = `<title>T</title>${og('image', address)}`;
       expect(read(page)).to.deep.equal({ url: link, title: 'T', ...(found ? { thumbnail: { url: found } } : {}) });
+    });
+  for (const [base, found] of [
+    ['https://cdn.example/x/', 'https://cdn.example/x/i.png'],
+    ['/x/', 'https://example.com/x/i.png'],
+    ['//cdn.example', 'https://cdn.example/i.png'],
+    ['javascript:alert(1)', 'https://example.com/a/i.png'],
+    ['https://[', 'https://example.com/a/i.png'],
+    ['', 'https://example.com/a/i.png'],
+  ])
+    it(`image with <base href="${base}"> → ${found}`, () => {
+      const tags = [`<base target="x"><base href="${base}"><base href="/no/">`, '<title>T</title>', og('image', 'i.png')];
+      for (const page of [tags, tags.toReversed()]) expect(read(page.join(''))?.thumbnail).to.deep.equal({ url: found });
     });
   it('shows a large image for a card of type summary_large_image', () => {
     const card = '<meta name="twitter:card" content="summary_large_image"><meta name="twitter:image" content="/i.png">';

@@ -1,9 +1,12 @@
 import { TextDecoder } from 'node:util';
-import { Parser } from 'htmlparser2';
+import { type Handler, Parser } from 'htmlparser2';
+import { isBlank } from '../../base/text.ts';
 
 /** The title and the `meta` values in the head of a page, unchanged. Names in `metas` are lowercase; each has its first value that is not blank. */
 export interface PageHead {
   title: string;
+  /** The `href` of the first `<base>` that has one, to which addresses in the page are relative. */
+  base: string | undefined;
   metas: ReadonlyMap<string, string>;
 }
 
@@ -22,17 +25,31 @@ const depthMax = 64;
 /** No more text is added to a title of this length, in UTF-16 units. */
 const titleUnits = 4_096;
 
+/** The value of `charset=` in the content of a media type. */
 const findCharset = (text: string): string | undefined => /charset\s*=\s*["']?\s*([\w:.+-]+)/i.exec(text)?.[1];
 
-/** The decoder of a page: by its byte order mark, else the Content-Type header, else its `meta`, else UTF-8. Invalid bytes become U+FFFD. */
+/** The character set that the start of a page names: in the XML declaration of XHTML, or in a `meta` with `charset` or `http-equiv`. */
+function findDeclaredCharset(start: string): string | undefined {
+  let found = /^<\?xml\s[^>]{0,200}?encoding\s*=\s*["']([\w:.+-]+)["']/.exec(start)?.[1];
+  const parser = new Parser({
+    onopentag(name, { charset, 'http-equiv': httpEquiv, content = '' }) {
+      if (name === 'meta')
+        found ??= charset?.trim() || (httpEquiv?.trim().toLowerCase() === 'content-type' ? findCharset(content) : undefined);
+    },
+  });
+  parser.end(start);
+  return found;
+}
+
+/** The decoder of a page: by its byte order mark, else the Content-Type header, else what it declares, else UTF-8. Invalid bytes become U+FFFD. */
 function createDecoder(start: Uint8Array, contentType: string): TextDecoder {
   const [first, second] = start;
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
   if (first === 0xef && second === 0xbb && start[2] === 0xbf) return new TextDecoder();
-  const inMeta = findCharset(/<meta[^>]{0,500}charset[^>]{0,500}/i.exec(Buffer.from(start).toString('latin1'))?.[0] ?? '');
-  // The `meta` was found in single-byte text, so the page is not in UTF-16, even if the `meta` says so.
-  const named = [findCharset(contentType), inMeta && /^utf-16/i.test(inMeta) ? 'utf-8' : inMeta];
+  const declared = findDeclaredCharset(Buffer.from(start.subarray(0, sniffBytes)).toString('latin1'));
+  // The declaration was found in single-byte text, so the page is not in UTF-16, even if it says so.
+  const named = [findCharset(contentType), declared && /^utf-16/i.test(declared) ? 'utf-8' : declared];
   for (const name of named) {
     try {
       if (name) return new TextDecoder(name);
@@ -41,10 +58,13 @@ function createDecoder(start: Uint8Array, contentType: string): TextDecoder {
   return new TextDecoder();
 }
 
-/** Parses markup until `</head>` or `<body>` and decodes entities. Broken markup is parsed as far as possible. */
-function createHeadParser(): { parser: Parser; head: PageHead; hasEnded: () => boolean } {
+/**
+ * Parses markup until `</head>` or `<body>` and decodes entities. Broken markup is parsed as far as possible. In XHTML an element may end in its own tag
+ * (`<script/>`).
+ */
+function createHeadParser(isXhtml: boolean): { parser: Parser; head: PageHead; hasEnded: () => boolean } {
   const metas = new Map<string, string>();
-  const head = { title: '', metas };
+  const head: PageHead = { title: '', base: undefined, metas };
   let titles = 0;
   let inTitle = false;
   let svgDepth = 0; // depth inside `<svg>`, which may have a `<title>` of its own
@@ -54,16 +74,16 @@ function createHeadParser(): { parser: Parser; head: PageHead; hasEnded: () => b
     hasEnded = true;
     parser.pause();
   };
-  const parser: Parser = new Parser({
-    onopentag(name, { property, name: nameAttribute, content }) {
+  const handler: Partial<Handler> = {
+    onopentag(name, { property, name: nameAttribute, content, href }) {
       if (hasEnded) return;
       if (name === 'body' || ++depth > depthMax) stop();
       else if (name === 'svg') svgDepth++;
       else if (name === 'title' && svgDepth === 0) inTitle = ++titles === 1;
       else if (name === 'meta' && content !== undefined) {
         const key = (property ?? nameAttribute ?? '').trim().toLowerCase();
-        if (key !== '' && content.trim() !== '' && !metas.has(key)) metas.set(key, content);
-      }
+        if (key !== '' && !isBlank(content) && !metas.has(key)) metas.set(key, content);
+      } else if (name === 'base') head.base ??= href;
     },
     ontext(text) {
       if (inTitle && !hasEnded && head.title.length < titleUnits) head.title += text;
@@ -74,13 +94,14 @@ function createHeadParser(): { parser: Parser; head: PageHead; hasEnded: () => b
       else if (name === 'svg') svgDepth--;
       else if (name === 'head') stop();
     },
-  });
+  };
+  const parser: Parser = new Parser(handler, { recognizeSelfClosing: isXhtml });
   return { parser, head, hasEnded: () => hasEnded };
 }
 
 /** A reader for a page of this Content-Type. */
 export function createHeadReader(contentType: string): HeadReader {
-  const { parser, head, hasEnded } = createHeadParser();
+  const { parser, head, hasEnded } = createHeadParser(/xhtml\+xml/i.test(contentType));
   let start: Uint8Array = new Uint8Array();
   let decoder: TextDecoder | null = null;
   const feed = (bytes: Uint8Array): void => {
