@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { CookieJar } from 'tough-cookie';
 import { Client, type Dispatcher } from 'undici';
 import { connectSocket } from './socket.ts';
 import {
@@ -102,8 +103,17 @@ async function readBody(body: AsyncIterable<Buffer>, { maxBytes, overflow, shoul
   return Buffer.concat(chunks);
 }
 
+/** The text of a header whose bytes are UTF-8, as browsers read it; Latin-1 if they are not. undici gives each byte as one character. */
+function decodeHeader(bytes: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(bytes, 'latin1'));
+  } catch {
+    return bytes;
+  }
+}
+
 const toHead = ({ statusCode, headers }: Dispatcher.ResponseData, url: URL): OutboundHead => {
-  const firstValues = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]);
+  const firstValues = Object.entries(headers).map(([name, value]) => [name, decodeHeader([value ?? ''].flat()[0] ?? '')]);
   return { status: statusCode, headers: Object.fromEntries(firstValues) as Record<string, string>, url: url.href };
 };
 
@@ -116,6 +126,16 @@ interface RequestState {
   /** The steps so far, each with its start time; the last one is in progress. */
   readonly steps: { step: OutboundStep; at: number }[];
   status: number | null;
+  /** The cookies that redirects have set; undefined as long as none has. */
+  cookies?: CookieJar;
+}
+
+/** Keeps the cookies of a redirect for the requests that follow it, because some sites redirect until they get their cookie back. */
+function keepCookies(state: RequestState, { headers }: Dispatcher.ResponseData, url: URL): void {
+  for (const cookie of [headers['set-cookie'] ?? []].flat()) {
+    state.cookies ??= new CookieJar();
+    state.cookies.setCookieSync(cookie, url.href, { ignoreError: true });
+  }
 }
 
 /** Records the start of `step`. */
@@ -138,18 +158,22 @@ async function sendRequest(
     client.destroy().catch(() => undefined);
   };
   state.signal.addEventListener('abort', close, { once: true });
+  const cookie = state.cookies?.getCookieStringSync(target.url.href);
   try {
     startStep(state, 'status');
     const response = await client.request({
       method: request.method ?? 'GET',
       path: target.url.pathname + target.url.search,
-      headers: { 'user-agent': 'Parlance', accept: '*/*', ...request.headers, 'accept-encoding': 'identity' },
+      headers: { 'user-agent': 'Parlance', accept: '*/*', ...request.headers, ...(cookie && { cookie }), 'accept-encoding': 'identity' },
       ...(request.body ? { body: request.body } : {}),
     });
     const head = toHead(response, target.url);
     state.status = head.status;
     response.body.on('error', () => undefined);
-    if (isRedirect(head, request)) return { ...head, body: Buffer.alloc(0) };
+    if (isRedirect(head, request)) {
+      keepCookies(state, response, target.url);
+      return { ...head, body: Buffer.alloc(0) };
+    }
     startStep(state, 'body');
     if (request.shouldReadBody?.(head) === false) return { ...head, body: Buffer.alloc(0) };
     const encoding = head.headers['content-encoding'] ?? 'identity';
@@ -174,7 +198,8 @@ export interface OutboundOptions {
 
 /**
  * Creates the guarded client for all outbound requests (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the URL,
- * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, cookies, compression or reused connections.
+ * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, compression or reused connections, and no
+ * cookies but those that a redirect sets, until the request ends.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
   const allowedPairs = parseAllowedPairs(allow);

@@ -48,6 +48,7 @@ const owners: Record<string, string[]> = {
   '@fastify/busboy': ['apps/api/'],
   sharp: ['workers/'],
   undici: ['lib/outbound/'],
+  'tough-cookie': ['lib/outbound/'],
   'openid-client': ['lib/outbound/'],
   '@aws-sdk/client-s3': ['lib/store/files/'],
   // The dashboard needs BullMQ queues. lib/store provides them, so apps/ops never imports bullmq.

@@ -39,6 +39,16 @@ describe('fetch-previews: links', () => {
     '/to-other-port': (_request, response) => redirect(response, `http://127.0.0.1:${fixture.site.port + 1}/plain`),
     '/to-name': (_request, response) => redirect(response, `http://localhost:${fixture.site.port}/plain`),
     '/to-metadata': (_request, response) => redirect(response, 'http://169.254.169.254/latest/meta-data'),
+    // The bytes of a header are one character each.
+    '/to-utf8': (_request, response) => redirect(response, Buffer.from('/größe?q=ü').toString('latin1')),
+    '/to-latin1': (_request, response) => redirect(response, '/gr\xf6\xdfe?q=\xfc'),
+    [encodeURI('/größe')]: (_request, response) => sendPage(response, page('größe')),
+    '/needs-cookie': (request, response) => {
+      if (request.headers.cookie === 'seen=1; lang=de') return sendPage(response, page('with cookie'));
+      response.setHeader('set-cookie', ['seen=1', 'lang=de; Path=/', 'other=1; Path=/elsewhere', 'bad=1; Domain=other.example']);
+      return redirect(response, '/needs-cookie');
+    },
+    '/shows-cookie': (request, response) => sendPage(response, page(`cookies: ${request.headers.cookie ?? 'none'}`)),
     '/image': (_request, response) => response.setHeader('content-type', 'image/png').end(page('image')),
     '/json': (_request, response) => response.setHeader('content-type', 'application/json').end(page('json')),
     '/untyped': (_request, response) => response.end(page('untyped')),
@@ -89,6 +99,10 @@ describe('fetch-previews: links', () => {
     ['/near', { title: 'near' }],
     ['/far', null],
     ['/hop4', null],
+    ['/to-utf8', { title: 'größe' }],
+    ['/to-latin1', { title: 'größe' }],
+    ['/needs-cookie', { title: 'with cookie' }],
+    ['/shows-cookie', { title: 'cookies: none' }],
     ['/to-other-port', null],
     ['/to-name', null],
     ['/to-metadata', null],
