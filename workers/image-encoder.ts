@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limits } from '../lib/base/limits.ts';
+import { copyWithoutMetadata } from '../lib/base/metadata.ts';
 import type { ConvertedImage, EncodeImage } from '../lib/domain/files/image-conversion.ts';
 import type { EncodeRequest, EncodeResult } from './image-encoder-child.ts';
 
@@ -115,11 +116,12 @@ export function createImageEncoder(encoderLimits: EncoderLimits = defaultLimits)
     try {
       result = await encodeWithRetry(request);
       if (result.outcome === 'failed') throw new Error(`the image encoder failed: ${result.reason}`);
-      const { size } = await stat(result.outcome === 'webp' ? to : from);
-      return { ...result, size };
+      if (result.outcome === 'webp') return { ...result, size: (await stat(to)).size };
+      await rm(to, { force: true }); // what an encoder process has left that was ended
+      return { ...result, size: await copyWithoutMetadata(from, to) };
     } finally {
       await rm(from, { force: true });
-      if (result?.outcome !== 'webp') await rm(to, { force: true });
+      if (!result || result.outcome === 'failed') await rm(to, { force: true });
       // A hostile image may have left the process in a bad state, so the process is replaced.
       if (result?.outcome === 'plain' || ++encodedImages >= encoderLimits.maxImages) void stopProcess();
       idleTimer = setTimeout(() => void stopProcess(), encoderLimits.idleMs).unref();

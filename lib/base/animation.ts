@@ -20,21 +20,21 @@ export function gifDimensions(file: Buffer): Dimensions | null {
   return sides.width > 0 && sides.height > 0 ? sides : null;
 }
 
-/** Yields the boxes of one level of an ISO media file. Stops at the first incomplete box. */
-function* readBoxes(level: Buffer): Generator<{ type: string; body: Buffer }> {
+/** Yields the boxes of one level of an ISO media file; `typeAt` is the position of the type in `level`. Stops at the first incomplete box. */
+export function* readBoxes(level: Buffer): Generator<{ type: string; typeAt: number; body: Buffer }> {
   for (let at = 0; at + 8 <= level.length; ) {
     const short = level.readUInt32BE(at);
     const wide = short === 1 && at + 16 <= level.length;
     const size = short === 0 ? level.length - at : wide ? Number(level.readBigUInt64BE(at + 8)) : short;
     const head = wide ? 16 : 8;
     if (size < head || at + size > level.length) return;
-    yield { type: level.toString('latin1', at + 4, at + 8), body: level.subarray(at + head, at + size) };
+    yield { type: level.toString('latin1', at + 4, at + 8), typeAt: at + 4, body: level.subarray(at + head, at + size) };
     at += size;
   }
 }
 
 /** The body of the first box at `path`, which lists box types from the outermost to the innermost. Null if there is none. */
-function findBox(level: Buffer, path: readonly string[]): Buffer | null {
+export function findBox(level: Buffer, path: readonly string[]): Buffer | null {
   const [type, ...rest] = path;
   if (type === undefined) return level;
   for (const box of readBoxes(level)) if (box.type === type) return findBox(type === 'meta' ? box.body.subarray(4) : box.body, rest);

@@ -1,7 +1,8 @@
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
+import { copyWithoutMetadata } from '../../lib/base/metadata.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { updateAttachment } from '../../lib/domain/files/attachment-updates.ts';
 import { deleteFiles } from '../../lib/domain/files/files.ts';
@@ -97,8 +98,8 @@ describe('convert-image', () => {
   });
 
   /** An encoder that can decode no image. */
-  const encodeNothing: EncodeImage = async (from) => {
-    const { size } = await stat(from);
+  const encodeNothing: EncodeImage = async (from, to) => {
+    const size = await copyWithoutMetadata(from, to);
     await rm(from);
     return { outcome: 'plain', reason: 'for the test', size };
   };

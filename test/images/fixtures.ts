@@ -57,8 +57,8 @@ export function animationChunk(frames: number): Buffer {
   return pngChunk('acTL', data);
 }
 
-/** The result of an encoder, with the WebP if it made one. */
-export type Encoded = ConvertedImage & { webp?: Buffer };
+/** The result of an encoder, with the WebP if it made one, else the file that it made. */
+export type Encoded = ConvertedImage & { webp?: Buffer; file?: Buffer };
 
 /** An encoder that works on images in a new folder. */
 export interface Encoding {
@@ -77,10 +77,9 @@ export async function encodingWith(encoder: ImageEncoder): Promise<Encoding> {
       const [from, to] = [join(folder, `${++count}.in`), join(folder, `${count}.out`)];
       await writeFile(from, image);
       const converted = await encoder.encode(from, to);
-      if (converted.outcome !== 'webp') return converted;
-      const webp = await readFile(to);
+      const file = await readFile(to);
       await rm(to);
-      return { ...converted, webp };
+      return { ...converted, [converted.outcome === 'webp' ? 'webp' : 'file']: file };
     },
     close: async () => {
       await encoder.close();

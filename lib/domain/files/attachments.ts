@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { failpoint } from '../../base/failpoint.ts';
 import { webpFilename } from '../../base/filenames.ts';
 import { limits } from '../../base/limits.ts';
 import { sniffImage, toPlainFileType } from '../../base/magic.ts';
+import { isIsoMedia, removeMetadata } from '../../base/metadata.ts';
 import { isUnavailable } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
@@ -75,6 +77,9 @@ export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc
   await chargeStorage(platform, docs);
   await platform.db.files.insertMany(docs);
   failpoint(platform.config, 'after-file-write');
+  // One at a time, because each is in memory as a whole. The metadata of images are removed with their conversion, which needs some of them.
+  for (const { head, path } of files)
+    if (!sniffImage(head) && isIsoMedia(head)) await writeFile(path, removeMetadata(await readFile(path)));
   const puts = await Promise.allSettled(
     docs.map((doc, at) =>
       platform.blobs.put(doc.original ?? doc.blob, files[at]?.path ?? '', doc.uploadedAs?.contentType ?? doc.contentType),

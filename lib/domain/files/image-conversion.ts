@@ -1,6 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
+import { copyWithoutMetadata } from '../../base/metadata.ts';
 import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
@@ -11,8 +13,8 @@ import { deleteFiles, findUnusedBlobs } from './files.ts';
 import { enqueueConversions } from './image-queue.ts';
 
 /**
- * The result of a conversion. `webp`: converted, at the path that was asked for. `kept`: animated, stays as uploaded. `plain`: cannot be shown as an image;
- * `reason` is for the log. `size` (bytes), `width` and `height` (pixels) are those of the file that will be served.
+ * The result of a conversion. `webp`: converted. `kept`: animated, stays as uploaded but for its metadata. `plain`: cannot be shown as an image; `reason` is for
+ * the log. `size` (bytes), `width` and `height` (pixels) are those of the file that will be served.
  */
 export type ConvertedImage =
   | { outcome: 'webp'; size: number; width: number; height: number }
@@ -20,7 +22,7 @@ export type ConvertedImage =
   | { outcome: 'plain'; reason: string; size: number };
 
 /**
- * Converts the local image `from` to a new local file `to`, which exists afterwards only for `webp`. `from` is always deleted. With `side`, in pixels, the
+ * Converts the local image `from` to a new local file `to`: WebP, or the upload without its metadata. `from` is always deleted. With `side`, in pixels, the
  * result is a square of that side, cropped from the center; of an animated image it shows the first frame. Rejects only for errors that the image did not
  * cause, so the call can be repeated.
  */
@@ -32,8 +34,9 @@ type PendingImage = FileDoc & { original: string };
 const waiting = { state: 'waiting', original: { $exists: true } } as const;
 
 /**
- * Converts the image of one file to its final form: WebP, or as uploaded (docs/behavior/messages.md#images). Then updates its message and deletes the blob that
- * is no longer needed. Repeated and concurrent runs change nothing. Rejects if the blob store or the encoder is unavailable; the file then keeps waiting.
+ * Converts the image of one file to its final form: WebP, or the upload without its metadata (docs/behavior/messages.md#images). Then updates its message and
+ * deletes the blob that is no longer needed. Repeated and concurrent runs change nothing. Rejects if the blob store or the encoder is unavailable; the file then
+ * keeps waiting.
  */
 export async function convertImage(platform: WorkerPlatform, fileId: string, encode: EncodeImage): Promise<void> {
   const { files } = platform.db;
@@ -48,7 +51,7 @@ export async function convertImage(platform: WorkerPlatform, fileId: string, enc
   if (pending?.original !== undefined) await finishConversion(platform, pending as PendingImage);
 }
 
-/** Returns the file in its final form, or null if another worker was first or the file was deleted. A WebP that is then not needed is deleted. */
+/** Returns the file in its final form, or null if another worker was first or the file was deleted. A blob that is then not needed is deleted. */
 async function runConversion(platform: WorkerPlatform, file: PendingImage, encode: EncodeImage): Promise<FileDoc | null> {
   const { files } = platform.db;
   try {
@@ -59,7 +62,7 @@ async function runConversion(platform: WorkerPlatform, file: PendingImage, encod
     const converted: FileDoc | null = await files.findOneAndUpdate({ _id: file._id, key: file.key, ...waiting }, update, {
       returnDocument: 'after',
     });
-    if (!converted && image.outcome === 'webp') await deleteIfUnused(platform, file.blob);
+    if (!converted) await deleteIfUnused(platform, image.outcome === 'webp' ? file.blob : file.original);
     failpoint(platform.config, 'after-image-stored');
     return converted;
   } catch (error) {
@@ -70,19 +73,29 @@ async function runConversion(platform: WorkerPlatform, file: PendingImage, encod
 }
 
 /**
- * Converts the image of `file` and puts the WebP into the blob store. After 5 attempts that ended their worker (`imageAttempts`) the image is not tried again.
- * Rejects if the uploaded blob is missing.
+ * Converts the image of `file` and puts the WebP into the blob store, or replaces the uploaded blob by one without metadata. After 5 attempts that ended their
+ * worker (`imageAttempts`) the image is not tried again. Rejects if the uploaded blob is missing.
  */
 async function encodeImage({ blobs, config }: WorkerPlatform, file: PendingImage, encode: EncodeImage): Promise<ConvertedImage> {
-  if ((file.begun ?? 0) > limits.imageAttempts) return { outcome: 'plain', reason: 'every attempt ended the worker', size: file.size };
   const from = await blobs.fetch(file.original);
   if (from === null) throw new Error('the uploaded image is not in the blob store');
   const to = await blobs.newTempPath();
-  const image = await (file.picture ? encode(from, to, limits.pictureSide) : encode(from, to));
+  const image = await ((file.begun ?? 0) > limits.imageAttempts
+    ? giveUp(from, to)
+    : encode(from, to, ...(file.picture ? [limits.pictureSide] : [])));
   failpoint(config, 'after-image-encode');
   if (image.outcome === 'webp') await blobs.put(file.blob, to, 'image/webp');
+  // Under the same name, because every worker that comes to this result has the same bytes, and one that converts the image reads either.
+  else await blobs.put(file.original, to, file.uploadedAs?.contentType ?? file.contentType);
   failpoint(config, 'after-image-put');
   return image;
+}
+
+/** The result for an image that is not tried again. */
+async function giveUp(from: string, to: string): Promise<ConvertedImage> {
+  const size = await copyWithoutMetadata(from, to);
+  await rm(from, { force: true });
+  return { outcome: 'plain', reason: 'every attempt ended the worker', size };
 }
 
 /** The fields of a converted file. If the image stays as uploaded, its two blobs swap names: `original` is then the unused one, to be deleted. */
