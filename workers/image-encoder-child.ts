@@ -63,8 +63,9 @@ async function encode({ from, to, side }: EncodeRequest): Promise<EncodeResult> 
   if (isAnimated && side === undefined) return { outcome: 'kept', format, width, height };
   // This is a document of several pages, or a camera's raw file with a small picture in front. One converted picture would lose the rest.
   if (format === 'tiff' && (pages > 1 || subifds > 0)) throw new UnsupportedImage('a TIFF with several pages');
-  // Images of more than 8 bits are processed in a wide color space, and would stay in it without this conversion.
-  if (metadata.depth !== 'uchar') image.withIccProfile('srgb', { attach: false });
+  // An image of more than 8 bits with a color profile is processed in a wide color space, and would stay in it without this conversion. Without a profile its
+  // colors are sRGB already, and the conversion would change them.
+  if (metadata.depth !== 'uchar' && metadata.icc) image.withIccProfile('srgb', { attach: false });
   const { data, info } = await image.webp({ effort: 2 }).toBuffer({ resolveWithObject: true }).catch(throwUnsupported);
   await writeFile(to, data, { flag: 'wx' });
   return { outcome: 'webp', width: info.width, height: info.height };

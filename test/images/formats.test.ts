@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { createImageEncoder } from '../../workers/image-encoder.ts';
 import { use } from '../harness/use.ts';
 import { animation, animationChunk, type Encoded, encodingWith, gif, picture, pngOf } from './fixtures.ts';
@@ -94,14 +94,25 @@ describe('images: conversion by format', () => {
     expectColour((await coloursOf(await expectWebp(png, 32, 32))).left, [0, 255, 0, 128]);
   });
 
-  it('keeps the colours of a 16-bit PNG, also with a wide-gamut profile', async () => {
-    const deep = await picture().toColourspace('rgb16').png().toBuffer();
-    const wide = await picture().toColourspace('rgb16').withIccProfile('p3').png().toBuffer();
-    for (const png of [deep, wide]) {
-      expect((await sharp(png).metadata()).depth).to.equal('ushort');
-      expectColour((await coloursOf(await expectWebp(png, 64, 48))).left, red);
-    }
-  });
+  // A saturated colour has the same values in many colour spaces, so it would hide a wrong conversion.
+  const background = { r: 220, g: 30, b: 30, alpha: 1 };
+  const deep = (channels: 3 | 4 = 3): Sharp =>
+    sharp({ create: { width: 64, height: 48, channels, background: { ...background, alpha: channels === 4 ? 0.5 : 1 } } }).toColourspace(
+      'rgb16',
+    );
+  for (const [what, image, wanted] of [
+    ['without a profile', () => deep().png(), [220, 30, 30, 255]],
+    ['with transparency', () => deep(4).png(), [220, 30, 30, 128]],
+    ['with an sRGB profile', () => deep().withIccProfile('srgb').png(), [220, 30, 30, 255]],
+    ['with a wide-gamut profile', () => deep().withIccProfile('p3').png(), [220, 30, 30, 255]],
+    ['in grey', () => deep().toColourspace('grey16').png(), [112, 112, 112, 255]],
+    ['as AVIF of 10 bits', () => deep().avif({ bitdepth: 10 }), [220, 30, 30, 255]],
+  ] as const)
+    it(`keeps the colours of an image of more than 8 bits ${what}`, async () => {
+      const bytes = await image().toBuffer();
+      expect((await sharp(bytes).metadata()).depth).to.equal('ushort');
+      expectColour((await coloursOf(await expectWebp(bytes, 64, 48))).left, [...wanted], 4);
+    });
 
   it('converts a JPEG with a colour profile to sRGB', async () => {
     const wide = await picture().withIccProfile('p3').jpeg({ chromaSubsampling: '4:4:4', quality: 100 }).toBuffer();
