@@ -11,11 +11,11 @@ import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { closeLostSession, dropSession, refuseResume, releaseSession } from './disconnect.ts';
 import { encodeSessionDispatch } from './frames.ts';
-import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier } from './lane.ts';
+import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber } from './lane.ts';
 import { type Login, selectBotEvents } from './login.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
-import { catchUp, replay } from './replay.ts';
+import { catchUp, replay, waitForPosition } from './replay.ts';
 import { type GatewayNode, type GatewaySocket, type LocalAccount, monotonicMs, type Session } from './state.ts';
 import { closeSocket, isOpen, sendEvent } from './writer.ts';
 
@@ -184,10 +184,7 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Extract<L
   const { numbers, placeNumbers } =
     (login.seq === stored.lastPosition ? readPosition(stored.nodePosition, node.eventLog.partitions) : null) ?? login.position;
   session.partitionNumbers = [...numbers];
-  // Another node may have sent the client entries that this node has not received yet.
-  await Promise.all(
-    node.lanes.filter((lane) => (numbers[lane.partition] as number) > lane.receivedNumber).map((lane) => waitForBarrier(node, lane)),
-  );
+  await waitForPosition(node, session);
   if (!isOpen(socket)) return;
   if (node.lanes.some((lane) => !isKnownNumber(lane, numbers[lane.partition] as number)))
     return refuseResume(node, socket, 'position_unknown');

@@ -71,10 +71,13 @@ export function advanceLane(node: GatewayNode, lane: Lane, number: number): void
   node.positionText = null;
 }
 
-/** Whether a number belongs to the known history of the log: it is not below the floor and not above the last number of its epoch. */
-export function isKnownNumber({ floor, epoch, epochEnds, receivedNumber }: Lane, number: number): boolean {
+/**
+ * Whether a number belongs to the known history of the log: it is not below the floor, not above the last number of its epoch, and not above what the lane has
+ * passed on.
+ */
+export function isKnownNumber({ floor, epoch, epochEnds, sentNumber }: Lane, number: number): boolean {
   if (number < floor) return false;
-  return number <= (getEpoch(number) === epoch ? receivedNumber : (epochEnds.get(getEpoch(number)) ?? -1));
+  return number <= (getEpoch(number) === epoch ? sentNumber : (epochEnds.get(getEpoch(number)) ?? -1));
 }
 
 async function sendMarkOnce(node: GatewayNode, lane: Lane): Promise<number> {

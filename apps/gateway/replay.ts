@@ -47,6 +47,17 @@ const isCaughtUp = (node: GatewayNode, session: Session): boolean =>
     ({ partition, state, sentNumber }) => state === 'live' && sentNumber === session.partitionNumbers[partition],
   );
 
+/**
+ * Waits until the lanes have passed on the session's position. It may be ahead of them: another node was faster, or the session joined a place at a number that
+ * is still on its way.
+ */
+export async function waitForPosition(node: GatewayNode, session: Session): Promise<void> {
+  const isAhead = ({ partition, sentNumber }: Lane): boolean =>
+    (session.partitionNumbers[partition] as number) > sentNumber ||
+    [...session.placeNumbers].some(([place, number]) => place.partition === partition && number > sentNumber);
+  await Promise.all(node.lanes.filter(isAhead).map((lane) => waitForBarrier(node, lane)));
+}
+
 /** The entries that the lanes have passed on and the session has missed, in the order of sending: first the partition of the account's own place. */
 function collectMissed(node: GatewayNode, session: Session): MissedEntry[] {
   const missed: MissedEntry[] = [];
@@ -148,11 +159,7 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   const lanes = getLanes(node, session);
   await Promise.all(lanes.map(waitUntilLive));
   await Promise.all([...session.places].map(({ subscription }) => subscription));
-  // The session may have joined a place at a number that this node has not received yet.
-  const ahead = lanes.filter(({ partition, receivedNumber }) =>
-    [...session.placeNumbers].some(([place, number]) => place.partition === partition && number > receivedNumber),
-  );
-  await Promise.all(ahead.map((lane) => waitForBarrier(node, lane)));
+  await waitForPosition(node, session);
   if (!isActive(session) || lanes.some(({ state }) => state === 'interrupted')) return 0;
   if (!isPositionKnown(node, session)) {
     invalidateSession(node, session, 'events_lost');
@@ -187,10 +194,13 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
  */
 export async function catchUp(node: GatewayNode, session: Session, onCaughtUp: (sent: number) => void): Promise<void> {
   for (let sent = 0; isActive(session); ) {
+    const roundStart = getSessionPosition(session);
     if (node.isReplayEnabled) sent += await replayRound(node, session);
     // A resume with a long replay must not be closed as not identified in time.
     if (session.state === 'connecting') session.socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
     if (isActive(session) && (!node.isReplayEnabled || isCaughtUp(node, session))) return onCaughtUp(sent);
+    // A round without progress must not be repeated at once: that could keep the event loop from ever doing anything else.
+    if (getSessionPosition(session) === roundStart) await Promise.all(getLanes(node, session).map((lane) => waitForBarrier(node, lane)));
   }
 }
 

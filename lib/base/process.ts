@@ -1,4 +1,5 @@
 import type { Logger } from './log.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A running role. `close` stops taking work, finishes or hands back the current work, and closes resources in reverse order of opening. */
 export interface Running {
@@ -22,8 +23,10 @@ export const firstConnectMs = 5_000;
 /**
  * Runs one role for the life of the process. Starts it and sends `ready` to a parent process. Drains and closes it on SIGTERM, closes it at once on SIGINT or
  * when the parent process disconnects, and exits after 25 s at the latest. After an uncaught error it logs the error, closes the role and exits with code 1.
+ * If its event loop is blocked for 30 s, it logs that and is killed.
  */
 export async function runRole(log: Logger, start: () => Promise<Role>): Promise<void> {
+  await startWatchdog(log);
   let running: Role | null = null;
   let stopping = false;
   const end = async (isDrained: boolean): Promise<void> => {

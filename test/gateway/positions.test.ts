@@ -106,6 +106,40 @@ describe('gateway: positions of sessions', () => {
     expect((await again.next()).d).to.deep.equal({ replayed: 1 });
   });
 
+  for (const [what, toPosition] of [
+    ['position', (number: number) => String(number)],
+    ['position in a server', (number: number, s: string) => `${s}~server:${place.server}=${number}`],
+  ] as const)
+    it(`a resume waits until the lane has passed on its ${what}`, async () => {
+      const { client, id, s } = await fixture.openSession(bot);
+      await client.cut();
+      await fixture.openSession(await fixture.makeAccount('bot', place.server)); // keeps the place in use
+      const { node, platform } = fixture.nodes[0] ?? expect.fail();
+      const { servers } = platform.db;
+      const find = servers.find.bind(servers);
+      const loads: (() => void)[] = [];
+      // New access data does not load, so the lane keeps the entry until it gives up.
+      servers.find = ((...args: Parameters<typeof find>) => ({
+        toArray: () => new Promise((resolve) => loads.push(() => resolve(find(...args).toArray()))),
+      })) as typeof find;
+      try {
+        await fixture.overwrite(place.server, place.channel, []);
+        const [entry] = await fixture.post(place.server, place.channel, 'received before');
+        const number = entry?.number ?? 0;
+        await waitUntil(() => (node.lanes[0]?.receivedNumber ?? 0) >= number, 'the node has received the entry');
+        const again = fixture.connect();
+        await again.resume(bot.token, id, toPosition(number, s));
+        await again.until(0, 'RESUMED');
+        servers.find = find;
+        for (const load of loads) load();
+        await fixture.post(place.server, place.channel, 'after');
+        expect(contents(await again.events(1))).to.deep.equal(['after']);
+        expect(contents(again.frames.filter(({ t }) => t === 'MESSAGE_CREATE'))).to.deep.equal(['after']);
+      } finally {
+        servers.find = find;
+      }
+    });
+
   it('resumes a client without events from the position of the node at its last heartbeat', async () => {
     const { client, id, s } = await fixture.openSession(bot);
     const elsewhere = await fixture.makeServer();
