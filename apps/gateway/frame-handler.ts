@@ -116,7 +116,7 @@ function onClose(this: WebSocket, code: number): void {
   if (!(this instanceof GatewaySocket)) return;
   const { node, session } = this;
   node.sockets.delete(this);
-  removeUnidentifiedSocket(node, this, !node.isClosing);
+  removeUnidentifiedSocket(node, this, !node.isDraining);
   this.stage = 'closing';
   // The close codes 1000 and 1001 end the session. After any other code it can be resumed.
   if (session) dropSession(node, session, code === 1000 || code === 1001 ? 'end' : 'suspend');

@@ -75,6 +75,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     runInHandshakeSlot: (run) => handshakes.add(run),
     nextOwnerNumber: 1,
     nextMarkId: 1,
+    isDraining: false,
     isClosing: false,
   };
   node = gatewayNode;
@@ -121,7 +122,7 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
   const expiryTimer = setInterval(() => closeExpired(node.sockets), Math.min(tickMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
   const server = await listen(createUpgradeServer(node), platform.config.GATEWAY_PORT);
   const refuseConnections = (): void => {
-    node.isClosing = true;
+    node.isDraining = true;
     void server.close();
   };
   return {
@@ -136,6 +137,7 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
       clearInterval(taskTimer);
       clearInterval(expiryTimer);
       await disconnectAll(node);
+      node.isClosing = true;
       await platform.sessions.dropLease(node.id).catch(() => undefined);
       await node.eventLog.close();
     },

@@ -243,6 +243,8 @@ export interface GatewayNode {
   /** The next number for a session's `owner`, and for a mark. */
   nextOwnerNumber: number;
   nextMarkId: number;
+  /** Whether it refuses new connections. It serves its clients until the last one is moved; only then `isClosing` ends its work. */
+  isDraining: boolean;
   isClosing: boolean;
 }
 

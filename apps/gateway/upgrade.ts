@@ -71,7 +71,7 @@ export function createUpgradeServer(node: GatewayNode): Server {
     tcpSocket.on('error', ignoreError);
     const address = readClientAddress(request, node.platform.config.TRUST_PROXY);
     const url = parseUrl(request);
-    if (node.isClosing || !url) return rejectUpgrade(tcpSocket, url ? '503 Service Unavailable' : '400 Bad Request');
+    if (node.isDraining || !url) return rejectUpgrade(tcpSocket, url ? '503 Service Unavailable' : '400 Bad Request');
     if (isAddressFull(node, address)) return rejectUpgrade(tcpSocket, '429 Too Many Requests');
     webSocketServer.handleUpgrade(request, tcpSocket, head, (socket) => {
       tcpSocket.off('error', ignoreError); // the WebSocket has its own listener now

@@ -129,13 +129,14 @@ const dependsOnlyOnChannel = (head: EntryHead): boolean => !head.overwrites && !
  * Whether an account may see an event of a server, by the access data of the place. An event without a channel is for every member. An event of a channel is
  * for its viewers. If the channel is deleted, its last overwrites are in the entry. If the channel became visible or hidden, the event is for members whose
  * view changed. `isReplayed`: the event is replayed, so only the current state counts: each member who cannot view the channel receives the event that hides
- * it.
+ * it. No member receives an event from before the join, whatever position the client sent.
  */
 function canReceive({ rules, members }: Place, head: EntryHead, accountId: string, isReplayed: boolean): boolean {
   if (!rules) return false;
   const { access, channels } = rules;
   const member = members.get(accountId);
   if (!access || !member) return false;
+  if (isReplayed && head.number <= (member.joinNumber ?? 0)) return false;
   const isRemoval = getEventDefinition(head.name).lifecycle === 'end';
   if (isRemoval && head.onlyAccount !== undefined) return true;
   if (head.channelId === undefined) return true;

@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { makeApplication, makeInvite, makePerson, makeServer, postMessage } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
+import { refused, send } from '../harness/requests.ts';
 import { type SeededServer, seedServer } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
@@ -61,6 +64,26 @@ describe('an unavailable store', () => {
       const listed = await parlance.call<{ content: string }[]>('GET', path, { as: as() });
       expect(listed.body.filter((one) => one.content === 'during').length).to.equal(1);
     });
+
+  it('Redis connections cut: nobody joins, because sessions could not tell which events come after the join; a join after that receives all', async () => {
+    const [owner, person] = [await makePerson(parlance), await makePerson(parlance)];
+    const [server, application] = [await makeServer(parlance, owner), await makeApplication(parlance, owner)];
+    const { code } = await makeInvite(parlance, owner, server.id, { maxUses: 1 });
+    const recorder = await recordEvents(parlance, person.token);
+    redis.cut();
+    const unavailable = [503, 'unavailable'] as const;
+    await refused(parlance, unavailable, person, 'POST', `/api/invites/${code}`);
+    await refused(parlance, unavailable, owner, 'POST', '/api/servers', { name: 'another' });
+    await refused(parlance, unavailable, owner, 'POST', `/api/applications/${application.applicationId}/authorize`, {
+      serverId: server.id,
+    });
+    redis.mend();
+    await waitUntil(() => parlance.platform.isRedisUp(), 'Redis is back');
+    await send(parlance, 200, person, 'POST', `/api/invites/${code}`);
+    const { id } = await postMessage(parlance, owner, server.general);
+    await recorder.waitFor((event) => event.t === 'MESSAGE_CREATE' && event.d.id === id);
+    await recorder.client.close();
+  });
 
   it('Redis connections cut: reads and posts succeed, and their events arrive in order when it is back', async () => {
     redis.cut();

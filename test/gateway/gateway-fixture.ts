@@ -114,7 +114,7 @@ export class GatewayFixture {
     const id = this.worker.ids.next();
     const outbox = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
     await this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-      insertMembers(this.worker, [{ ...memberOf(serverId, userId, bot), outbox }]),
+      insertMembers(this.worker, [{ ...memberOf(serverId, userId, bot), joinNumber: from, outbox }]),
     );
     return async () => {
       await this.appendForAccount(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });

@@ -212,6 +212,33 @@ describe('gateway: resume', () => {
     await node.platform.close();
   });
 
+  it('until it is moved, a client of a node that drains receives the events of a server that it joins, and what the node has missed', async () => {
+    const node = await fixture.addNode();
+    const at = fixture.nodes.indexOf(node);
+    // The first client is moved at once, the second one after half of the time.
+    await openSession(at);
+    const person = await fixture.makeAccount('person', place.server);
+    const { client, id } = await openSession(at, person);
+    const draining = node.drain();
+    const joined = await fixture.makeServer();
+    const channel = await fixture.makeChannel(joined);
+    await fixture.join(joined, person.id, false);
+    await fixture.post(joined, channel, 'joined');
+    expect((await client.until(0, 'MESSAGE_CREATE')).d.content).to.equal('joined');
+    await fixture.withoutDelivery(place.server, () => fixture.post(place.server, place.channel, 'missed'));
+    const { d, s } = await client.until(0, 'MESSAGE_CREATE');
+    expect(d.content).to.equal('missed');
+    await client.cut();
+    await draining;
+    await fixture.post(joined, channel, 'moved');
+    const again = fixture.connect(0);
+    await again.resume(person.token, id, String(s));
+    expect(contents(await again.events(1))).to.deep.equal(['moved']);
+    await node.close();
+    fixture.nodes.splice(at, 1);
+    await node.platform.close();
+  });
+
   it('a new session of a bot with 50 sessions ends the one that is disconnected for longest', async () => {
     const { client, id, s } = await openSession();
     await client.cut();

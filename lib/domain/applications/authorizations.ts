@@ -115,13 +115,13 @@ export async function authorizeBot(
   const { server, callerPermissions } = await requireTargetServer(platform, actor, application, serverId);
   const permissions = (input.permissions ?? 0) & callerPermissions;
   const key = toMemberKey(serverId, botId);
-  const member = await newMember(platform, serverId, botId, true);
   if (await exists(db.bans, key)) refuse('banned');
   const toAuthorized = (role: RoleDoc) => ({ applicationId, serverId, roleId: role.id, permissions: role.permissions });
   const existingRole = server.roles.find((role) => role.botId === botId);
   const existingMember = await db.members.findOne(key);
   if (existingRole && existingMember?.roles.includes(existingRole.id))
     return { isAdded: existingRole.id === newId, authorized: toAuthorized(existingRole) };
+  const member = await newMember(platform, serverId, botId, true);
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
   const [grantedRole, isAdded] = await platform.accessVersions.runChange(
     { servers: [serverId], members: [[serverId, botId]] },

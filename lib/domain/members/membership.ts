@@ -13,21 +13,26 @@ import { recountDueDocuments } from '../servers/recounts.ts';
 import { writeMemberNames } from './member-names.ts';
 import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUncertain } from './memberships.ts';
 
-/** A new member without roles, with the pending events of the join. Its names are written later. */
-export const newMember = async (platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> => ({
-  _id: `${serverId}:${userId}`,
-  serverId,
-  userId,
-  bot,
-  roles: [],
-  joinedAt: new Date(platform.now()),
-  renameId: platform.ids.next(),
-  outbox: [
-    createEntry(platform, { name: 'SERVER_CREATE', data: { from: await platform.readLastNumber(serverPlace(serverId)) } }),
-    createEntry(platform, { name: 'MEMBER_ADD' }),
-  ],
-  outboxAt: new Date(platform.now()),
-});
+/**
+ * A new member without roles, with the pending events of the join. Its names are written later. Refuses with `unavailable` while Redis does not answer: without
+ * the number of the join, sessions of the account could not tell which events of the server come after it.
+ */
+export async function newMember(platform: Platform, serverId: string, userId: string, bot: boolean): Promise<MemberDoc> {
+  const joinNumber = await platform.readLastNumber(serverPlace(serverId));
+  if (joinNumber === null) return refuse('unavailable');
+  return {
+    _id: `${serverId}:${userId}`,
+    serverId,
+    userId,
+    bot,
+    roles: [],
+    joinedAt: new Date(platform.now()),
+    joinNumber,
+    renameId: platform.ids.next(),
+    outbox: [createEntry(platform, { name: 'SERVER_CREATE', data: { from: joinNumber } }), createEntry(platform, { name: 'MEMBER_ADD' })],
+    outboxAt: new Date(platform.now()),
+  };
+}
 
 /**
  * The update of a server when a member joined or left: it changes the count at once and marks it for a recount, which corrects the count if a process dies in
