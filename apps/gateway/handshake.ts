@@ -75,10 +75,7 @@ function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Se
   };
 }
 
-/** The event filters of bots, by their sorted event names. Sessions with the same events share one filter. */
-const eventFilters = new Map<string, ReadonlySet<EventName>>();
-
-function getEventFilter({ isBot }: LocalAccount, events: readonly string[]): Session['eventFilter'] {
+function getEventFilter({ eventFilters }: GatewayNode, { isBot }: LocalAccount, events: readonly string[]): Session['eventFilter'] {
   if (!isBot) return null;
   const key = [...events].sort().join(' ');
   const filter = eventFilters.get(key) ?? new Set(events as EventName[]);
@@ -100,7 +97,7 @@ async function identify(node: GatewayNode, socket: GatewaySocket, login: Extract
   // From here on the session receives membership changes in its own place. Memberships are read after that, so that no change is missed.
   session.partitionNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
   const { id, owner, account } = session;
-  session.eventFilter = getEventFilter(account, events);
+  session.eventFilter = getEventFilter(node, account, events);
   await addPresenceBot(node, session);
   const memberships = await findJoinedServers(node.platform, session.account.id);
   if (!isOpen(socket)) return;
@@ -142,7 +139,7 @@ async function takeOver(node: GatewayNode, session: Session): Promise<StoredSess
   const oldSession = node.sessions.get(id);
   if (oldSession) closeLostSession(node, oldSession);
   node.sessions.set(id, session);
-  session.eventFilter = getEventFilter(account, stored.events);
+  session.eventFilter = getEventFilter(node, account, stored.events);
   return stored;
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
 import { forEachLimit } from '../../lib/base/for-each-limit.ts';
 import { type Listening, listen } from '../../lib/base/http-server.ts';
@@ -26,6 +27,8 @@ export interface Gateway extends Listening, Required<Role> {
 
 /** How often the node renews its lease and retries what failed, in milliseconds. */
 const tickMs = 1_000;
+/** How many event filters sessions can share. A bot can ask for any of a million combinations of events. */
+export const maxEventFilters = 200;
 /** How many handshakes run at once; the others wait. */
 const maxConcurrentHandshakes = 64;
 /** How many accounts' tokens, and how many watch lists, are checked at once. */
@@ -69,6 +72,7 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     lanes: Array.from({ length: eventLog.partitions }, (_, partition) => createLane(partition)),
     interrupt: (lane) => interrupt(gatewayNode, lane),
     positionText: null,
+    eventFilters: new LRUCache({ max: maxEventFilters }),
     addresses: new Map(),
     pendingReleases: new Map(),
     needsRecheck: new Set(),

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { LRUCache } from 'lru-cache';
 import { WebSocket } from 'ws';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
@@ -233,6 +234,8 @@ export interface GatewayNode {
   readonly interrupt: (lane: Lane) => void; // to be called when an entry of the lane was missed
   /** The cached text of all lanes' `sentNumber`; null after one has changed. */
   positionText: string | null;
+  /** The event filters of bots that were used last, by their sorted event names. Sessions with the same events share one filter. */
+  readonly eventFilters: LRUCache<string, ReadonlySet<EventName>>;
   /** The unidentified sockets of each address; of IPv6 by /64. */
   readonly addresses: Map<string, AddressUsage>;
   /** Work that failed because Redis or the database did not answer. It is retried every second. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { maxEventFilters } from '../../apps/gateway/node.ts';
 import { type EventName, events, optInEvents } from '../../lib/contract/events.ts';
 import { useGateway } from './gateway-fixture.ts';
 
@@ -44,6 +45,17 @@ describe('gateway: events of an identify', () => {
       expect(client.closeReason).to.equal(reason);
       expect(Buffer.byteLength(client.closeReason)).to.be.at.most(123);
     });
+
+  it('keeps the filters of a limited number of combinations of events', async () => {
+    const { node } = fixture.nodes[0] ?? expect.fail();
+    for (let at = 0; at <= maxEventFilters; at++) {
+      const requested = optInEvents.filter((_, bit) => (at >> bit) % 2 === 1);
+      const client = await identify(bot.token, requested);
+      expect((await client.until(0, 'READY')).d.events).to.include.members(requested);
+      await client.close(1000);
+    }
+    expect(node.eventFilters.size).to.equal(maxEventFilters);
+  });
 
   it('closes with 4004 for a wrong token, even with an unknown name', async () => {
     expect(await (await identify('x', ['NOTHING'])).closed).to.equal(4004);
