@@ -10,7 +10,7 @@ import { advanceLane, getLane, getNodePosition, setPlaceNumber } from './lane.ts
 import { startTailAt } from './places.ts';
 import { replay } from './replay.ts';
 import { type GatewayNode, type Lane, type LaneItem, type Place, type Session } from './state.ts';
-import { canComputeRecipients, computeRecipients, forgetAccessData, forgetMember, loadAccessFor } from './visibility.ts';
+import { canComputeRecipients, computeRecipients, findUndecided, forgetAccessData, forgetMember, loadAccessFor } from './visibility.ts';
 import { recheckMember } from './watch.ts';
 import { sendEvent } from './writer.ts';
 
@@ -19,9 +19,10 @@ type EntryItem = Extract<LaneItem, { entry: Entry }>;
 /** The most entries that a lane queues or holds back. With more, the lane is interrupted, and its sessions read the log instead. */
 const maxQueuedEntries = 10_000;
 /**
- * How long an entry waits for its access data, in milliseconds times `STORE_TIMEOUT_FACTOR`. Then the sessions of its place read the log, and the lane goes on.
+ * How long an entry waits for its access data, in milliseconds times `STORE_TIMEOUT_FACTOR`. It holds up the entries of all other places meanwhile, so this is
+ * short. Then the sessions for which it is not decided read the log, and the lane goes on.
  */
-const accessTimeoutMs = 250;
+const accessTimeoutMs = 50;
 /** How long to wait before a failed subscription is retried, in milliseconds. */
 const retryDelayMs = 50;
 
@@ -54,13 +55,13 @@ function sendToReceivers(node: GatewayNode, entry: Entry, receivers: readonly Se
 /** Whether the entry adds or removes a place of its account's sessions. Such an entry is sent by their replay, which then reads the new place. */
 const changesPlaces = ({ head }: Entry): boolean => getMembershipChange(head.name) !== undefined;
 
-/** Delivers the first entry of the lane. If its access data did not load in time (`hasTimedOut`), the sessions of its place read it from the log. */
-function deliverEntry(node: GatewayNode, lane: Lane, { place, entry, hasTimedOut }: EntryItem): void {
-  if (hasTimedOut || changesPlaces(entry)) for (const session of place.sessions) startReplay(node, session);
+/** Delivers the first entry of the lane. The sessions for which its access data did not load in time read it from the log. */
+function deliverEntry(node: GatewayNode, lane: Lane, { place, entry }: EntryItem): void {
+  for (const session of changesPlaces(entry) ? place.sessions : [...findUndecided(node, place, entry)]) startReplay(node, session);
   advanceLane(node, lane, entry.head.number);
   place.tail.push(entry);
   recheckMember(node, place.sessions, entry);
-  const receivers = hasTimedOut ? [] : computeRecipients(place, entry);
+  const receivers = computeRecipients(place, entry);
   sendToReceivers(node, entry, receivers);
   if (entry.head.trace !== undefined) endSpan(entry, receivers.length);
 }
@@ -68,7 +69,7 @@ function deliverEntry(node: GatewayNode, lane: Lane, { place, entry, hasTimedOut
 /** Delivers the items of a lane in order, up to the first entry whose access data is not loaded. */
 function runLane(node: GatewayNode, lane: Lane): void {
   for (let item = lane.queue[0]; item; item = lane.queue[0]) {
-    if (item.entry && !item.hasTimedOut && !canComputeRecipients(item.place, item.entry)) return loadAccessData(node, lane, item);
+    if (item.entry && !item.hasTimedOut && !canComputeRecipients(node, item.place, item.entry)) return loadAccessData(node, lane, item);
     lane.queue.shift();
     if (item.entry) deliverEntry(node, lane, item);
     else item.apply();
@@ -88,7 +89,7 @@ function loadAccessData(node: GatewayNode, lane: Lane, item: EntryItem): void {
   const loadUntilComplete = async (): Promise<void> => {
     // Repeat if a session has joined the place meanwhile, or if new rules were loaded that lack the channel.
     do await loadAccessFor(node, item.place, item.entry);
-    while (!item.hasTimedOut && lane.interruptions === interruptions && !canComputeRecipients(item.place, item.entry));
+    while (!item.hasTimedOut && lane.interruptions === interruptions && !canComputeRecipients(node, item.place, item.entry));
   };
   loadUntilComplete()
     .then(() => {
@@ -112,7 +113,7 @@ function queueEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): 
   const item: EntryItem = { entry, place, isLoading: false, hasTimedOut: false };
   lane.queue.push(item);
   // Start loading now, even if other entries are ahead of this one.
-  if (!canComputeRecipients(place, entry)) loadAccessData(node, lane, item);
+  if (!canComputeRecipients(node, place, entry)) loadAccessData(node, lane, item);
   runLane(node, lane);
   return true;
 }

@@ -27,12 +27,26 @@ const hasRules = (rules: AccessRules | null, version: string, channelIds: Iterab
   return true;
 };
 
-/** Whether the recipients of an entry can be computed now: its rules and the membership of all accounts here are loaded, or the place needs none of that. */
-export function canComputeRecipients(place: Place, { head }: Entry): boolean {
-  if (place.serverId === null || place.sessions.size === 0) return true;
+/** Whether the rules that decide about an entry of a server are loaded. */
+const hasRulesFor = ({ rules }: Place, head: EntryHead): boolean => {
   const channelId = getChannelToLoad(head);
-  return place.unknownMembers.size === 0 && hasRules(place.rules, head.rulesVersion, channelId === undefined ? [] : [channelId]);
+  return hasRules(rules, head.rulesVersion, channelId === undefined ? [] : [channelId]);
+};
+
+/**
+ * The live sessions of a place for which it cannot be decided now whether they receive an entry: all while the rules for it are not loaded, else those of
+ * accounts whose membership is not loaded.
+ */
+export function* findUndecided(node: GatewayNode, place: Place, { head }: Entry): Iterable<Session> {
+  if (place.serverId === null) return;
+  if (!hasRulesFor(place, head)) for (const session of place.sessions) if (session.state === 'live') yield session;
+  for (const id of place.unknownMembers)
+    for (const session of node.accounts.get(id)?.sessions ?? []) if (session.state === 'live' && session.places.has(place)) yield session;
 }
+
+/** Whether the recipients of an entry can be computed now. */
+export const canComputeRecipients = (node: GatewayNode, place: Place, entry: Entry): boolean =>
+  findUndecided(node, place, entry)[Symbol.iterator]().next().done === true;
 
 /** Forgets an account's membership after it changed, so that it is loaded again and the recipients are computed again for its sessions. */
 export function forgetMember(node: GatewayNode, place: Place, accountId: string): void {
@@ -162,16 +176,20 @@ export const canReceiveReplayed = (place: Place, entry: Entry, session: Session)
 function computeChannelRecipients(place: Place, head: EntryHead): ReadonlySet<Session> {
   const recipients = place.recipients.get(head.channelId ?? '') ?? { sessions: new Set(), undecided: new Set(place.sessions) };
   place.recipients.set(head.channelId ?? '', recipients);
-  for (const session of recipients.undecided) if (canReceive(place, head, session.account.id, false)) recipients.sessions.add(session);
-  recipients.undecided.clear();
+  for (const session of recipients.undecided) {
+    if (place.unknownMembers.has(session.account.id)) continue; // it replays, and is decided about later
+    recipients.undecided.delete(session);
+    if (canReceive(place, head, session.account.id, false)) recipients.sessions.add(session);
+  }
   return recipients.sessions;
 }
 
-/** The sessions that receive a live entry. `canComputeRecipients` must be true for it. */
+/** The live sessions that receive an entry. None of `findUndecided` may be live any more. */
 export function computeRecipients(place: Place, entry: Entry): Session[] {
   const { head } = entry;
   let sessions: Iterable<Session> = place.sessions;
   if (place.serverId !== null) {
+    if (!hasRulesFor(place, head)) return [];
     if (dependsOnlyOnChannel(head)) sessions = computeChannelRecipients(place, head);
     else sessions = [...place.sessions].filter((session) => canReceive(place, head, session.account.id, false));
   }

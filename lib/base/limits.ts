@@ -131,6 +131,8 @@ export const limits = {
   threadsListed: 1000,
   threadsPerMinute: 10,
   threadsPerServerPerMinute: 60,
+  viewChangesPerSecond: 20,
+  viewChangesBurst: 2000,
   newServersBurst: 200,
   newServersPerHour: 10,
   newDmsBurst: 100,

@@ -15,6 +15,9 @@ export const permissionBits = {
   Administrator: 1 << 12,
 } as const;
 
+/** The bits that decide who can view channels. */
+export const viewingBits = permissionBits['View Channel'] | permissionBits.Administrator;
+
 /** The name of a permission. */
 export type Permission = keyof typeof permissionBits;
 

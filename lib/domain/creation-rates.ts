@@ -1,6 +1,9 @@
 import { refuse } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { viewingBits } from '../base/permissions.ts';
 import type { ApiPlatform } from '../store/platform.ts';
 import { type Bucket, countInBucket } from '../store/redis/preflight.ts';
+import type { Actor, ServerAccess } from './members/access.ts';
 
 const minuteSecs = 60;
 const hourSecs = 3600;
@@ -26,4 +29,32 @@ export async function countCreation(platform: ApiPlatform, buckets: readonly Buc
     if (decision?.isAllowed === false)
       refuse('rate_limited', { seconds: Math.ceil(decision.retryAfterSecs) }, { retryAfter: decision.retryAfterSecs });
   }
+}
+
+/**
+ * Counts a change of who can view channels in the buckets with these keys, once for each of the channels, because an event is sent for each. Refuses
+ * `rate_limited`. Counts nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
+ */
+async function countChannelViews(platform: ApiPlatform, channels: number, keys: readonly string[]): Promise<void> {
+  const cost = Math.min(channels, limits.viewChangesBurst);
+  const size = { perSecond: limits.viewChangesPerSecond / cost, burst: limits.viewChangesBurst / cost };
+  if (cost > 0)
+    await countCreation(
+      platform,
+      keys.map((key) => ({ key: `views:${key}`, ...size })),
+    );
+}
+
+/** Counts a change of a role or of the owner that changes who can view the channels of a server, for the server and for `actor`. */
+export const countViewChange = async (platform: ApiPlatform, actor: Actor, access: ServerAccess): Promise<void> =>
+  countChannelViews(platform, (await access.channels()).length, [access.server._id, actor.id]);
+
+/** Counts a change of one member's roles, by the channels that `roleId` can show or hide. */
+export async function countMemberViewChange(platform: ApiPlatform, access: ServerAccess, userId: string, roleId: string): Promise<void> {
+  const { server } = access;
+  const [everyone] = server.roles;
+  const permissions = server.roles.find(({ id }) => id === roleId)?.permissions ?? 0;
+  const showsAll = (permissions & ~(everyone?.permissions ?? 0) & viewingBits) !== 0;
+  const changed = (await access.channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
+  await countChannelViews(platform, changed.length, [`${server._id}:${userId}`]);
 }

@@ -75,6 +75,8 @@ export const others: Limits = {
   threadsListed: 1000,
   threadsPerMinute: 10,
   threadsPerServerPerMinute: 60,
+  viewChangesPerSecond: 20,
+  viewChangesBurst: 2000,
   newServersBurst: 200,
   newServersPerHour: 10,
   newDmsBurst: 100,

@@ -4,9 +4,10 @@ import { computeRank, type MemberRules } from '../../base/permissions.ts';
 import type { Member } from '../../contract/member.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
-import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { loadConnected, toVisibleStatus } from '../accounts/presence.ts';
 import { loadAccounts, toAuthor } from '../accounts/public-profiles.ts';
+import { countMemberViewChange } from '../creation-rates.ts';
 import { writeAudit } from '../servers/audit.ts';
 import { toRoleIds } from '../servers/server-view.ts';
 import { type Actor, requireServer, type ServerContext } from './access.ts';
@@ -67,15 +68,16 @@ function requireAssignable({ server, member }: ServerContext, roleId: string): v
 
 /** Gives a member a role, or takes it away. Repeating it changes nothing. Needs Manage Roles. */
 export async function setMemberRole(
-  platform: EnqueuePlatform,
+  platform: ApiPlatform,
   actor: Actor,
   serverId: string,
-  target: { userId: string; roleId: string; hasRole: boolean },
+  change: { userId: string; roleId: string; hasRole: boolean },
 ): Promise<void> {
   const context = await requireServer(platform, actor, serverId, 'Manage Roles');
-  const { userId, roleId, hasRole } = target;
-  await requireMember(context, userId);
+  const { userId, roleId, hasRole } = change;
+  const target = await requireMember(context, userId);
   requireAssignable(context, roleId);
+  if (target.roles.includes(roleId) !== hasRole) await countMemberViewChange(platform, context.access, userId, roleId);
   const outcome = await changeMemberRole(platform, { serverId, userId, roleId, hasRole });
   if (outcome === 'not-member') refuse('not_found', { what: 'member' });
   if (outcome === 'unchanged') return;

@@ -1,10 +1,11 @@
 import { refuse, refuseField, requireNoErrors } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { computePermissions, computeRank } from '../../base/permissions.ts';
+import { computePermissions, computeRank, viewingBits } from '../../base/permissions.ts';
 import type { Role, RoleInput, RolePatch } from '../../contract/server.ts';
 import type { ServerEvent } from '../../store/mongo/models/outbox.ts';
 import { type MemberDoc, type RoleDoc, type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
-import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { countViewChange } from '../creation-rates.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Changes, diffFields, writeAudit } from '../servers/audit.ts';
 import { storeRoleRemoval } from '../servers/removals.ts';
@@ -150,14 +151,10 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
  * Changes a role below the caller's highest; missing fields stay. Needs Manage Roles and every permission that changes. For `@everyone` only the permissions
  * can change, and a bot's own role keeps its name. `position` moves the role there and shifts the others.
  */
-export async function updateRole(
-  platform: EnqueuePlatform,
-  actor: Actor,
-  serverId: string,
-  roleId: string,
-  patch: RolePatch,
-): Promise<Role> {
-  requireRolePosition((await requireServer(platform, actor, serverId, 'Manage Roles')).server, roleId);
+export async function updateRole(platform: ApiPlatform, actor: Actor, serverId: string, roleId: string, patch: RolePatch): Promise<Role> {
+  const { access } = await requireServer(platform, actor, serverId, 'Manage Roles');
+  const { permissions: before } = access.server.roles[requireRolePosition(access.server, roleId)] as RoleDoc;
+  if (((patch.permissions ?? before) ^ before) & viewingBits) await countViewChange(platform, actor, access);
   const set: Partial<RoleDoc> = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
     ...(patch.color === undefined ? {} : { color: patch.color?.toLowerCase() ?? null }),
@@ -199,7 +196,7 @@ function requireEveryoneChange(patch: RolePatch, changes: Changes): void {
  * Deletes a role below the caller's highest; whoever had it loses it. Needs Manage Roles. Refuses 400 for `@everyone` and for the own role of a bot that is
  * in the server.
  */
-export async function deleteRole(platform: EnqueuePlatform, actor: Actor, serverId: string, roleId: string): Promise<void> {
+export async function deleteRole(platform: ApiPlatform, actor: Actor, serverId: string, roleId: string): Promise<void> {
   const { server, access, member } = await requireServer(platform, actor, serverId, 'Manage Roles');
   const cachedPosition = requireRolePosition(server, roleId);
   const role = server.roles[cachedPosition] as RoleDoc;
@@ -207,6 +204,7 @@ export async function deleteRole(platform: EnqueuePlatform, actor: Actor, server
   if (role.botId !== null && (await access.member(role.botId)))
     refuse('invalid_request', { reason: 'a bot’s own role cannot be deleted; it is removed when the bot leaves' });
   if (cachedPosition >= computeRank(server, member)) refuse('role_hierarchy');
+  if (role.permissions & viewingBits) await countViewChange(platform, actor, access);
   const removedFields = { name: { from: role.name, to: null }, permissions: { from: role.permissions, to: null } };
   await storeRoleRemoval(platform, serverId, roleId);
   await platform.accessVersions.runChange({ servers: [serverId] }, async () => {

@@ -6,6 +6,7 @@ import {
   type Overwrite,
   permissionBits,
   type ServerRules,
+  viewingBits,
 } from '../../base/permissions.ts';
 import type { OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
@@ -58,7 +59,6 @@ function findPreviousRules(server: ServerDoc): PreviousRules | null {
     if (was?.role && !roles.has(was.role.id)) roles.set(was.role.id, was.role);
     owner ??= was?.owner;
   }
-  const viewingBits = permissionBits['View Channel'] | permissionBits.Administrator;
   const changedRoles = [...roles.values()].filter(({ id, permissions }) => {
     const now = server.roles.find((role) => role.id === id);
     return !now || ((now.permissions ^ permissions) & viewingBits) !== 0;
@@ -95,7 +95,6 @@ function findPossibleViewChanges(
   overwrites: readonly Overwrite[],
   { overwrites: previousOverwrites, roles = [], owner }: PreviousRules,
 ): { shown: boolean; hidden: boolean } {
-  const viewingBits = permissionBits['View Channel'] | permissionBits.Administrator;
   const viewBit = permissionBits['View Channel'];
   const viewEffectOf = (list: readonly Overwrite[], id: string): number => {
     const one = list.find((each) => each.id === id);

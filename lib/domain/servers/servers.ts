@@ -8,7 +8,7 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import { type MemberDoc, type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
-import { countCreation, perHour } from '../creation-rates.ts';
+import { countCreation, countViewChange, perHour } from '../creation-rates.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
 import { writeMemberNames } from '../members/member-names.ts';
@@ -115,8 +115,8 @@ export async function getServer(platform: Platform, actor: Actor, serverId: stri
  * Changes a server: `name` and `invitesPaused` with Manage Server, `ownerId` by the owner only, to a person who is in the server (400 otherwise). Missing
  * fields stay.
  */
-export async function updateServer(platform: EnqueuePlatform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
-  const { server } = await requireServer(platform, actor, serverId, 'Manage Server');
+export async function updateServer(platform: ApiPlatform, actor: Actor, serverId: string, patch: ServerPatch): Promise<Server> {
+  const { access, server } = await requireServer(platform, actor, serverId, 'Manage Server');
   const { ownerId } = patch;
   const set = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
@@ -129,6 +129,7 @@ export async function updateServer(platform: EnqueuePlatform, actor: Actor, serv
     if (!newOwner) refuseField('/ownerId', 'Choose a person who is in this server.');
   }
   if (Object.keys(diffFields(server, set)).length === 0) return loadCurrentServerView(platform, serverId, actor.id);
+  if (ownerId !== undefined) await countViewChange(platform, actor, access);
   const before = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
     const condition = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
+import { permissionBits } from '../../../lib/base/permissions.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
-import { makePerson } from '../../harness/factories.ts';
-import { inParallel } from '../../harness/requests.ts';
-import { seedServer } from '../../harness/seed.ts';
+import { makeMember, makePerson, makeRole, makeServer } from '../../harness/factories.ts';
+import { inParallel, send } from '../../harness/requests.ts';
+import { channelOf, seedServer } from '../../harness/seed.ts';
 import { make, use } from '../../harness/use.ts';
 
 describe('limits of creations', () => {
@@ -57,5 +58,41 @@ describe('limits of creations', () => {
     expect(countLimited(answers)).to.be.within(10 - slack, 10);
     const made = answers.findIndex(({ status }) => status === 201);
     expect((await open(made + 1)).status).to.equal(200);
+  });
+
+  describe('changes of who can view channels, by the number of channels', () => {
+    const channels = 400;
+    const allowed = Math.floor(limits.viewChangesBurst / (channels + 1));
+    const owner = make(() => makePerson(api), { each: true });
+    const server = make(
+      async () => {
+        const made = await makeServer(api, owner);
+        const positions = Array.from({ length: channels }, (_, at) => at + 1);
+        await api.platform.db.channels.insertMany(positions.map((at) => channelOf(api.platform.ids.next(), made.id, at)));
+        return made;
+      },
+      { each: true },
+    );
+    const role = make(() => makeRole(api, owner, server.id, { permissions: permissionBits.Administrator }), { each: true });
+    const member = make(() => makeMember(api, owner, server.id), { each: true });
+
+    const roles = (): string => `/api/servers/${server.id}/roles`;
+    const changes: readonly [what: string, change: (at: number) => readonly [method: string, path: string, body?: unknown]][] = [
+      ['View Channel of @everyone', (at) => ['PATCH', `${roles()}/${server.id}`, { permissions: at % 2 }]],
+      ['Administrator of a role', (at) => ['PATCH', `${roles()}/${role.id}`, { permissions: at % 2 ? permissionBits.Administrator : 0 }]],
+      ['the role of a member', (at) => [at % 2 ? 'DELETE' : 'PUT', `/api/servers/${server.id}/members/${member.id}/roles/${role.id}`]],
+    ];
+    for (const [what, change] of changes)
+      it(what, async () => {
+        const answers: Answer<Record<string, unknown>>[] = [];
+        for (let at = 0; at <= allowed + slack; at++) {
+          const [method, path, body] = change(at);
+          answers.push(await api.call(method, path, { as: owner.as, body }));
+          if (answers.at(-1)?.status === 429) break;
+        }
+        expect(countLimited(answers)).to.equal(1);
+        expect(answers.length - 1).to.be.within(allowed, allowed + slack);
+        await send(api, 200, owner, 'PATCH', `${roles()}/${role.id}`, { name: 'renamed' });
+      });
   });
 });
