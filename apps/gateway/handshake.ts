@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Refusal } from '../../lib/base/errors.ts';
 import { type EventName, getMembershipChange, type LoggedData, personEvents } from '../../lib/contract/events.ts';
 import type { SessionData } from '../../lib/contract/gateway.ts';
 import { type Credential, loadCredential } from '../../lib/domain/accounts/credentials.ts';
@@ -11,6 +12,7 @@ import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { closeLostSession, dropSession, refuseResume, releaseSession } from './disconnect.ts';
 import { encodeSessionDispatch } from './frames.ts';
+import { chargeHandshake } from './handshake-budget.ts';
 import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber } from './lane.ts';
 import { type Login, selectBotEvents } from './login.ts';
 import { extendTails, joinPlaces } from './places.ts';
@@ -83,11 +85,13 @@ function getEventFilter({ eventFilters }: GatewayNode, { isBot }: LocalAccount, 
   return filter;
 }
 
-async function identify(node: GatewayNode, socket: GatewaySocket, login: Extract<Login, { kind: 'identify' }>): Promise<void> {
+async function identify(
+  node: GatewayNode,
+  socket: GatewaySocket,
+  login: Extract<Login, { kind: 'identify' }>,
+  firstCredential: Credential,
+): Promise<void> {
   const { token } = login;
-  const firstCredential = await loadCredential(node.platform, token);
-  if (!firstCredential) return refuseToken(node, socket);
-  if (!isOpen(socket)) return;
   const events = firstCredential.account.kind === 'bot' ? selectBotEvents(login.events) : personEvents;
   if ('reason' in events) return closeSocket(node, socket, events.code, events.reason);
   const session = createSession(node, socket, firstCredential, randomBytes(12).toString('base64url'), token);
@@ -163,11 +167,13 @@ async function readServersAtPosition(node: GatewayNode, session: Session): Promi
     .map(({ serverId }) => serverId);
 }
 
-async function resume(node: GatewayNode, socket: GatewaySocket, login: Extract<Login, { kind: 'resume' }>): Promise<void> {
+async function resume(
+  node: GatewayNode,
+  socket: GatewaySocket,
+  login: Extract<Login, { kind: 'resume' }>,
+  firstCredential: Credential,
+): Promise<void> {
   const { token } = login;
-  const firstCredential = await loadCredential(node.platform, token);
-  if (!firstCredential) return refuseToken(node, socket);
-  if (!isOpen(socket)) return;
   if (login.sessionId === null) return refuseResume(node, socket, 'id_missing');
   const session = createSession(node, socket, firstCredential, login.sessionId, token);
   const credential = await subscribeOwnPlace(node, session);
@@ -201,21 +207,37 @@ async function resume(node: GatewayNode, socket: GatewaySocket, login: Extract<L
   });
 }
 
+/** Checks the token of an identify or a resume, then runs it, each when its queue has a slot. */
+async function runHandshake(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
+  const { address } = socket;
+  chargeHandshake(node, { address });
+  const credential = await node.runTokenCheck(address ?? '', async () =>
+    isOpen(socket) ? loadCredential(node.platform, login.token) : null,
+  );
+  if (!credential) return refuseToken(node, socket);
+  const { _id: accountId } = credential.account;
+  chargeHandshake(node, { address: null, accountId });
+  await node.runHandshake([accountId, `address:${address ?? ''}`], async () => {
+    if (!isOpen(socket)) return;
+    await (login.kind === 'resume' ? resume(node, socket, login, credential) : identify(node, socket, login, credential));
+  });
+}
+
 /**
- * Handles an identify or a resume. A limited number runs at once; the others wait. If a store does not answer, the socket is closed with 1013
- * and the client tries again.
+ * Handles an identify or a resume. Closes the socket with 4008 if its account or address has made too many, and with 1013 if a store does not answer, so that
+ * the client tries again.
  */
 export async function handshake(node: GatewayNode, socket: GatewaySocket, login: Login): Promise<void> {
   socket.stage = 'identifyReceived';
   try {
-    await node.runInHandshakeSlot(async () => {
-      if (isOpen(socket)) await (login.kind === 'resume' ? resume(node, socket, login) : identify(node, socket, login));
-    });
+    await runHandshake(node, socket, login);
   } catch (error) {
-    node.platform.log.warn({ err: error, handshake: login.kind }, 'the handshake of a client failed');
+    const isLimited = error instanceof Refusal && error.code === 'rate_limited';
+    if (!isLimited) node.platform.log.warn({ err: error, handshake: login.kind }, 'the handshake of a client failed');
     // It is not known whether Redis executed the command. Releasing a session that was not opened or taken over does no harm.
     if (socket.session) dropSession(node, socket.session, login.kind === 'resume' ? 'suspend' : 'end');
-    removeUnidentifiedSocket(node, socket, false);
-    closeSocket(node, socket, 'unavailable', 'The service is unavailable. Try again.');
+    removeUnidentifiedSocket(node, socket, isLimited);
+    if (isLimited) closeSocket(node, socket, 'tooFast', 'The account or address has identified or resumed too often. Try again later.');
+    else closeSocket(node, socket, 'unavailable', 'The service is unavailable. Try again.');
   }
 }

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
+import { refuse } from '../../lib/base/errors.ts';
+import { createFairQueue, type QueueFull } from '../../lib/base/fair-queue.ts';
 import { forEachLimit } from '../../lib/base/for-each-limit.ts';
 import { type Listening, listen } from '../../lib/base/http-server.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Role } from '../../lib/base/process.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
+import { createLocalLimiter } from '../../lib/store/redis/preflight.ts';
 import { removeIdleAddresses } from './address-usage.ts';
 import { checkTokens, handleControl } from './control.ts';
 import { dropSession, invalidReasons, releaseSession } from './disconnect.ts';
@@ -15,7 +18,7 @@ import { createLane, getLane, waitForBarrier, waitUntilLive } from './lane.ts';
 import { removeUnusedPlaces, trimTails } from './places.ts';
 import { createPresenceState, recoverPresences } from './presence.ts';
 import { interrupt, receiveEntry } from './receive.ts';
-import type { GatewayNode } from './state.ts';
+import { type GatewayNode, monotonicMs } from './state.ts';
 import { createUpgradeServer } from './upgrade.ts';
 import { closeSocket, createWriter } from './writer.ts';
 
@@ -29,8 +32,14 @@ export interface Gateway extends Listening, Required<Role> {
 const tickMs = 1_000;
 /** How many event filters sessions can share. A bot can ask for any of a million combinations of events. */
 export const maxEventFilters = 200;
-/** How many handshakes run at once; the others wait. */
-const maxConcurrentHandshakes = 64;
+/**
+ * How many handshakes run at once, at most one of an account and half of them of an address; the others wait. Waiting ones are served by account in turn, so that
+ * an account with many sockets delays others by little.
+ */
+const handshakes = { maxRunning: 64, maxRunningPerKey: [1, 32], maxWaitingPerKey: 200, maxWaiting: 20_000 };
+/** The same for the check of the token, by address, because the account is not known before. */
+const tokenChecks = { ...handshakes, maxRunningPerKey: [32] };
+const refuseHandshake = (full: QueueFull): never => refuse(full === 'key' ? 'rate_limited' : 'unavailable', { seconds: 1 });
 /** How many accounts' tokens, and how many watch lists, are checked at once. */
 const maxConcurrentChecks = 16;
 /** When all clients are moved at once, each waits for a random time below this, in milliseconds. */
@@ -51,7 +60,6 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
       void recoverPresences(node, partition);
     },
   });
-  const handshakes = new PQueue({ concurrency: maxConcurrentHandshakes });
   const checks = new PQueue({ concurrency: maxConcurrentChecks });
   const gatewayNode: GatewayNode = {
     platform,
@@ -76,7 +84,9 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
     addresses: new Map(),
     pendingReleases: new Map(),
     needsRecheck: new Set(),
-    runInHandshakeSlot: (run) => handshakes.add(run),
+    runTokenCheck: createFairQueue(tokenChecks, refuseHandshake),
+    runHandshake: createFairQueue(handshakes, refuseHandshake),
+    decideLocally: createLocalLimiter(monotonicMs),
     nextOwnerNumber: 1,
     nextMarkId: 1,
     isDraining: false,

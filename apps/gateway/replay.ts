@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as waitForNextTurn } from 'node:timers/promises';
 import { Refusal } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
@@ -8,6 +8,7 @@ import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { dropSession, invalidateSession, isActive } from './disconnect.ts';
 import { encodeEvent, renderPayload } from './frames.ts';
+import { chargeReplay } from './handshake-budget.ts';
 import { getLane, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier, waitUntilLive } from './lane.ts';
 import { extendTails, findServerPlace, joinPlaces, leavePlace } from './places.ts';
 import { type GatewayNode, type Lane, monotonicMs, type Place, type Session } from './state.ts';
@@ -17,8 +18,10 @@ import { closeSocket, sendEvent, waitForReader } from './writer.ts';
 
 /** The most entries that a session may have missed in all its places, counted before visibility is checked. */
 const maxMissed = 5 * limits.replayEvents;
-/** A replay waits for its client to read after each batch of this many entries. */
-const batchSize = 256;
+/** After each batch of this many entries a replay lets others do something, and waits for its client to read. */
+const batchSize = 64;
+/** What an entry costs in a replay besides its payload, in bytes. */
+const entryBytes = 256;
 /** How long to wait before a replay is retried because a store did not answer, in milliseconds. */
 const retryDelayMs = 500;
 
@@ -147,7 +150,9 @@ async function deliverMissed(
     if (!isActive(session)) return { sent, isComplete: false };
     if (isVisible) sent++;
     if (deliverEntry(node, session, place, entry, isVisible)) return { sent, isComplete: false };
-    if (index % batchSize !== batchSize - 1 || (await waitForReader(session.socket))) continue;
+    if (index % batchSize !== batchSize - 1) continue;
+    await waitForNextTurn();
+    if (await waitForReader(session.socket)) continue;
     dropSession(node, session, 'suspend');
     closeSocket(node, session.socket, 'tooSlow', 'The client reads the missed events too slowly.');
   }
@@ -176,6 +181,10 @@ async function replayRound(node: GatewayNode, session: Session): Promise<number>
   if (areTailsComplete.includes(false) || missed.length > maxMissed) {
     invalidateSession(node, session, 'too_many_missed');
     return 0;
+  }
+  if (session.state === 'connecting') {
+    const bytes = missed.reduce((sum, { entry }) => sum + entry.payload.length + entryBytes, 0);
+    chargeReplay(node, { address: session.socket.address, accountId: session.account.id }, bytes);
   }
   const sentNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
   const visible = missed.length > 0 ? await filterVisible(node, session, missed) : new Set<Entry>();

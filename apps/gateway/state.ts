@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { LRUCache } from 'lru-cache';
 import { WebSocket } from 'ws';
+import type { FairQueue } from '../../lib/base/fair-queue.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
@@ -9,6 +10,7 @@ import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import type { LogReader } from '../../lib/store/redis/log/reader.ts';
+import type { Bucket, RateDecision } from '../../lib/store/redis/preflight.ts';
 
 /** A client's socket. Times are milliseconds of the monotonic clock. One timer of the node checks all deadlines, so an idle socket needs no timer. */
 export class GatewaySocket extends WebSocket {
@@ -241,8 +243,11 @@ export interface GatewayNode {
   /** Work that failed because Redis or the database did not answer. It is retried every second. */
   readonly pendingReleases: Map<string, SessionRelease>;
   readonly needsRecheck: Set<LocalAccount>;
-  /** Concurrency limiter for handshakes: a limited number runs at once, the others wait. */
-  readonly runInHandshakeSlot: <T>(handshake: () => Promise<T>) => Promise<T>;
+  /** The queues of checks of tokens, by address, and of handshakes after that, by account and address. A limited number runs at once, the others wait. */
+  readonly runTokenCheck: FairQueue;
+  readonly runHandshake: FairQueue;
+  /** The limiter of this node. */
+  readonly decideLocally: (bucket: Bucket) => RateDecision;
   /** The next number for a session's `owner`, and for a mark. */
   nextOwnerNumber: number;
   nextMarkId: number;

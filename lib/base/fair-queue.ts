@@ -12,6 +12,8 @@ export interface FairQueueOptions {
    * equal shares. Default: false, so one key may use all slots.
    */
   reservesSlots?: boolean;
+  /** How many pieces of work of one first key, and of one second key, run at once. Default: no limit. */
+  maxRunningPerKey?: readonly number[];
 }
 
 /**
@@ -31,7 +33,7 @@ interface Waiter {
  * first.
  */
 export function createFairQueue(
-  { maxRunning, maxWaitingPerKey, maxWaiting, reservesSlots = false }: FairQueueOptions,
+  { maxRunning, maxWaitingPerKey, maxWaiting, reservesSlots = false, maxRunningPerKey = [] }: FairQueueOptions,
   onFull: (reason: QueueFull) => never,
 ): FairQueue {
   /** The waiting work of each first key. Keys are served in the order of the map. */
@@ -41,7 +43,12 @@ export function createFairQueue(
   let waitingCount = 0;
 
   const hasSlot = (keys: readonly string[]): boolean =>
-    running < maxRunning && (!reservesSlots || keys.every((key, at) => (runningByKey.get(key) ?? 0) * (at + 1) < maxRunning - running));
+    running < maxRunning &&
+    keys.every((key, at) => {
+      const runningOfKey = runningByKey.get(key) ?? 0;
+      if (runningOfKey >= (maxRunningPerKey[at] ?? Number.POSITIVE_INFINITY)) return false;
+      return !reservesSlots || runningOfKey * (at + 1) < maxRunning - running;
+    });
   const runningOfSecondKey = ({ keys: [, second = ''] }: Waiter): number => runningByKey.get(second) ?? 0;
 
   const addRunning = (keys: readonly string[], delta: 1 | -1): void => {

@@ -231,6 +231,11 @@ export const limits = {
   gatewayFragments: 16,
   gatewayUnidentifiedPerAddress: 200,
   gatewayFailuresPerAddress: 600,
+  gatewayHandshakesPerSecond: 1,
+  gatewayHandshakesBurst: 100,
+  gatewayAddressHandshakesPerSecond: 30,
+  gatewayAddressHandshakesBurst: 3000,
+  gatewayReplayBytesPerHandshake: 640 * 1024,
   gatewayBufferBytes: bytesPerMib,
   accountsWatched: 500,
   // The largest servers whose member events go to all members, and whose presences go to bots that do not watch the accounts.

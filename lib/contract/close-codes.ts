@@ -66,7 +66,7 @@ export const closeCodes = {
   },
   tooFast: {
     code: 4008,
-    cause: `More than ${limits.gatewayFramesPerMinute} frames or ${limits.gatewayBytesPerMinute / 1024} KiB in 60 s, or than ${limits.gatewayFramesUnidentified} frames or ${limits.gatewayBytesUnidentified / 1024} KiB before \`READY\` or \`RESUMED\`.`,
+    cause: `More than ${limits.gatewayFramesPerMinute} frames or ${limits.gatewayBytesPerMinute / 1024} KiB in 60 s, or than ${limits.gatewayFramesUnidentified} frames or ${limits.gatewayBytesUnidentified / 1024} KiB before \`READY\` or \`RESUMED\`; or too many identifies and resumes of the account or address.`,
     advice: 'Resume, with backoff. Send less.',
     reconnect: 'resume',
   },

@@ -49,6 +49,36 @@ describe('fair queue', () => {
     await later;
   });
 
+  it('maxRunningPerKey: work of one key waits while others start', async () => {
+    const started: string[] = [];
+    const ends: (() => void)[] = [];
+    const queue = createFairQueue({ maxRunning: 8, maxWaitingPerKey: 10, maxWaiting: 30, maxRunningPerKey: [2, 3] }, (why: QueueFull) => {
+      throw new Error(why);
+    });
+    const add = (name: string, ...keys: [string, ...string[]]): Promise<void> =>
+      queue(keys, () => {
+        started.push(name);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      });
+    const all = [
+      add('a1', 'a', 'x'),
+      add('a2', 'a', 'x'),
+      add('a3', 'a', 'y'),
+      add('b1', 'b', 'x'),
+      add('b2', 'b', 'x'),
+      add('c1', 'c', 'y'),
+    ];
+    expect(started).to.deep.equal(['a1', 'a2', 'b1', 'c1']);
+    ends.shift()?.();
+    await all[0];
+    expect(started).to.deep.equal(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+    for (let end = ends.shift(); end; end = ends.shift()) {
+      end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+  });
+
   it('reservesSlots: a first key gets half of the slots and a second a third, so that other tasks can start', async () => {
     const started: string[] = [];
     const ends: (() => void)[] = [];

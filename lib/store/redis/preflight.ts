@@ -83,8 +83,8 @@ export const countInBucket = async (preflight: Preflight, bucket: Bucket): Promi
 
 const microsPerSec = 1_000_000;
 
-/** The in-process limiter, for use while Redis is unavailable. It computes the same with this process' clock, and holds at most 10,000 buckets. */
-function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => RateDecision {
+/** A limiter in this process, for use while Redis is unavailable, and by a gateway node. It computes the same with `nowMs`, and holds at most 10,000 buckets. */
+export function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => RateDecision {
   const fullMicrosByKey = new Map<string, number>();
   return ({ key, perSecond, burst }) => {
     const nowMicros = nowMs() * 1000;
