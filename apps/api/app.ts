@@ -17,8 +17,10 @@ import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
 import { matchesEtag } from './etag.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
+import { createAddressCharges } from './middleware/address-charges.ts';
 import { createIdentify, type IdentifiedRequest, type Identify } from './middleware/identify.ts';
 import { countLoginAttempt } from './middleware/login-limits.ts';
+import { createPathCredentials, type PathCredentials } from './middleware/path-credentials.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
 import { createRequestMiddleware } from './middleware/request.ts';
 import { setCookie, setSessionCookie } from './middleware/session-cookie.ts';
@@ -117,31 +119,41 @@ async function runRoute(
   return runIdempotently(platform, create, (id) => runWithId(id) as Promise<StoredResponse>); // routes with `creates` return JSON only
 }
 
+/** What decides whether a request may run now. */
+interface Guards {
+  identify: Identify;
+  pathCredentials: PathCredentials;
+  runCostlyRead: RunCostlyRead;
+}
+
 function createHandler(
   platform: ApiPlatform,
   route: Route,
   bodyLimiters: BodyLimiters,
-  identify: Identify,
-  runCostlyRead: RunCostlyRead,
+  { identify, pathCredentials, runCostlyRead }: Guards,
 ): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
   for (const schema of [route.body, route.query]) if (schema) compileSchema(schema);
+  const run = async (ctx: Context, identified: IdentifiedRequest, params: Record<string, string>): Promise<RouteResponse> => {
+    const requestBody = await readRequestBody(ctx, platform, route, identified, params, bodyLimiters);
+    try {
+      // An upload may take long. So identify the caller again, to apply the current permissions and to take the message's id after the upload.
+      const currentIdentified = requestBody.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : identified;
+      const runOnce = () => runRoute(platform, route, ctx, currentIdentified, params, requestBody);
+      return await (route.isCostly ? runCostlyRead(identified.actor?.id ?? identified.address, ctx.res, runOnce) : runOnce());
+    } finally {
+      await requestBody.discardFiles();
+    }
+  };
   return async (ctx) => {
     ctx.state.route = route.path;
     warnOfParameters(ctx, route.query);
     const params = ctx.params as Record<string, string>;
     const identified = await identify(ctx, route, params);
     ctx.state.actor = identified.actor;
-    const requestBody = await readRequestBody(ctx, platform, route, identified, params, bodyLimiters);
-    let response: RouteResponse;
-    try {
-      // An upload may take long. So identify the caller again, to apply the current permissions and to take the message's id after the upload.
-      const currentIdentified = requestBody.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : identified;
-      const run = () => runRoute(platform, route, ctx, currentIdentified, params, requestBody);
-      response = await (route.isCostly ? runCostlyRead(identified.actor?.id ?? identified.address, ctx.res, run) : run());
-    } finally {
-      await requestBody.discardFiles();
-    }
-    const { status, body } = response;
+    const { status, body } = await run(ctx, identified, params).catch(async (error: unknown) => {
+      if (route.checkPath) await pathCredentials.chargeRefused(ctx, route, params, identified.address, error);
+      throw error;
+    });
     ctx.status = status;
     if (body === '') {
       ctx.body = null;
@@ -169,16 +181,21 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
   const app = new Koa<State>();
   const router = new Router<State>({ sensitive: true, strict: true });
   const bodyLimiters = createBodyLimiters();
-  const identify = createIdentify(platform);
-  const runCostlyRead = createCostlyReads();
+  const charges = createAddressCharges(platform);
+  const pathCredentials = createPathCredentials(platform, charges);
+  const guards: Guards = {
+    identify: createIdentify(platform, charges, pathCredentials),
+    pathCredentials,
+    runCostlyRead: createCostlyReads(),
+  };
   for (const route of routes) {
-    const handle = createHandler(platform, route, bodyLimiters, identify, runCostlyRead);
+    const handle = createHandler(platform, route, bodyLimiters, guards);
     router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle);
   }
   if (platform.tracing !== noTracing) app.use(createTraceMiddleware(platform));
   app.use(createRequestMiddleware(platform, metrics));
-  app.use(serveFiles(platform));
-  app.use(serveImages(platform));
+  app.use(serveFiles(platform, charges));
+  app.use(serveImages(platform, charges));
   app.use(serveSignIn(platform));
   app.use(servePages(platform));
   app.use((ctx, next) => {

@@ -1,12 +1,15 @@
 import { create as createDisposition } from 'content-disposition';
 import type { Context, Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
 import parseRange from 'range-parser';
-import { refuse } from '../../lib/base/errors.ts';
-import { isShownInline, requireServableFile } from '../../lib/domain/files/file-reads.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
+import { Refusal, refuse } from '../../lib/base/errors.ts';
+import { fileKeyChars, isShownInline, requireServableFile } from '../../lib/domain/files/file-reads.ts';
 import type { ByteRange } from '../../lib/store/files/store.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { matchesEtag } from './etag.ts';
+import { type AddressCharges, maxRemembered } from './middleware/address-charges.ts';
 import type { State } from './state.ts';
 
 /** Headers of every answer with a file: it never changes, so it is cached for a year, it cannot run scripts, and pages of other origins may embed it. */
@@ -70,15 +73,31 @@ async function sendFile(ctx: Context, platform: ApiPlatform, file: FileDoc): Pro
 
 /**
  * Serves `GET /files/{key}/{filename}`. Only the key selects the file; the name has no effect (docs/behavior/messages.md#serving-files). The route has no
- * rate limit, because a page of messages shows many files and a caller without a key gets none.
+ * rate limit for those who have a key, because a page of messages shows many files. An unknown key is charged to the address, and remembered for 10 s.
  */
-export function serveFiles(platform: ApiPlatform): Middleware<State> {
+export function serveFiles(platform: ApiPlatform, charges: AddressCharges): Middleware<State> {
+  const unknownKeys = new LRUCache<string, true>({ max: maxRemembered, ttl: 10_000 });
+  const requireFile = async (ctx: Context, key: string, segments: number): Promise<FileDoc> => {
+    const address = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
+    try {
+      if (segments !== 1 || unknownKeys.has(key)) return refuse('not_found', { what: 'file' });
+      await charges.requireRoom(ctx, address, key);
+      const file = await requireServableFile(platform, key);
+      charges.confirm(key);
+      return file;
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'not_found') {
+        if (segments === 1 && key.length === fileKeyChars) unknownKeys.set(key, true);
+        await charges.chargeWrong(ctx, address);
+      }
+      throw error;
+    }
+  };
   return async (ctx, next) => {
     const [, firstSegment, key = '', ...rest] = ctx.path.split('/');
     if (firstSegment !== 'files') return next();
     ctx.state.route = '/files/{key}/{filename}';
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    if (rest.length !== 1) refuse('not_found', { what: 'file' });
-    return sendFile(ctx, platform, await requireServableFile(platform, key));
+    return sendFile(ctx, platform, await requireFile(ctx, key, rest.length));
   };
 }

@@ -5,6 +5,7 @@ import { limits } from '../../lib/base/limits.ts';
 import { parseProxyPath } from '../../lib/domain/files/image-links.ts';
 import { createImageProxy, type ProxiedImage } from '../../lib/domain/files/image-proxy.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
+import type { AddressCharges } from './middleware/address-charges.ts';
 import type { State } from './state.ts';
 
 /** Headers of every answer with an image: it may be cached for a day, it cannot run scripts, and only pages of Parlance's own origin may embed it. */
@@ -48,18 +49,22 @@ export function createSendLimiter(): (image: ProxiedImage, caller: string) => ()
 
 /**
  * Serves `GET /images/{signature}/{url}`: images of embeds, which are on other hosts, from Parlance's own origin (docs/security.md#image-proxy). It needs no
- * login, as files do not: Parlance signed the path and showed it in an embed. The answer is 404 for a path that Parlance did not sign and for a URL that gives
- * no image, and 503 when too many fetches or answers are under way.
+ * login, as files do not: Parlance signed the path and showed it in an embed. The answer is 404 for a path that Parlance did not sign, which is charged to the
+ * address, and for a URL that gives no image, and 503 when too many fetches or answers are under way.
  */
-export function serveImages(platform: ApiPlatform): Middleware<State> {
+export function serveImages(platform: ApiPlatform, charges: AddressCharges): Middleware<State> {
   const fetchImage = createImageProxy(platform);
   const addSending = createSendLimiter();
   return async (ctx, next) => {
     if (ctx.path.split('/', 2)[1] !== 'images') return next();
     ctx.state.route = '/images/{signature}/{url}';
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    const url = parseProxyPath(platform.config, ctx.path) ?? refuse('not_found', { what: 'image' });
     const caller = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
+    const url = parseProxyPath(platform.config, ctx.path);
+    if (url === null) {
+      await charges.chargeWrong(ctx, caller);
+      return refuse('not_found', { what: 'image' });
+    }
     const image = await fetchImage(url, caller);
     if (ctx.res.destroyed) return;
     ctx.res.once('close', addSending(image, caller));

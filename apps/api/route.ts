@@ -122,8 +122,9 @@ export interface Route<
    */
   isDelivery?: true;
   /**
-   * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair, which is charged
-   * to the address's rate limit bucket. A correct pair is not charged, and works even while that bucket is empty.
+   * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair. A wrong pair,
+   * and a request that is refused otherwise, is charged to the address's rate limit bucket. What succeeds is not charged, and works even while that bucket is
+   * empty.
    */
   checkPath?: (platform: ApiPlatform, params: Record<PathParams<P>, string>) => Promise<{ serverId: string } | void>;
   /** Whether the body may be missing. */

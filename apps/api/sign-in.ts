@@ -6,7 +6,7 @@ import { beginSignIn, endSignIn, type SignInFault, toSignInFault } from '../../l
 import { callbackPath } from '../../lib/store/openid.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { type Bucket, countInBucket } from '../../lib/store/redis/preflight.ts';
-import { toAddressBucket } from './middleware/identify.ts';
+import { toAddressBucket } from './middleware/address-charges.ts';
 import { toAddressLoginBucket } from './middleware/login-limits.ts';
 import { type Cookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
 import { isForPrograms } from './pages.ts';

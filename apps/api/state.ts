@@ -1,4 +1,11 @@
 import type { Actor } from '../../lib/domain/members/access.ts';
+import type { RateDecision } from '../../lib/store/redis/preflight.ts';
+
+/** A bucket that a request was counted in, and the decision. */
+export interface CountedRate {
+  bucketName: string;
+  decision: RateDecision;
+}
 
 /** The Koa state that middleware and routes share during a request. */
 export interface State {
@@ -6,4 +13,8 @@ export interface State {
   /** The route's path with parameters in braces, once it is known. */
   route?: string;
   actor?: Actor | null;
+  /** The last bucket that the request was counted in. */
+  rate?: CountedRate;
+  /** Whether the request was charged to the bucket of its address as a refused one. */
+  isChargedToAddress?: boolean;
 }

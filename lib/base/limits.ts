@@ -39,6 +39,8 @@ export const limits = {
   callerPerSecond: 50,
   callerBurst: 100,
   addressRateDivisor: 2.5,
+  refusalDelayMs: 500,
+  refusalsDelayed: 1000,
   loginsPerMinute: 10,
   loginsBurst: 10,
   hashesAtOnce: 2,

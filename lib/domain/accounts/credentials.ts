@@ -34,13 +34,13 @@ export const parseTokenId = (token: string): string | null => tokenPattern.exec(
 /**
  * Checks a token under the access version of its account. Returns null for an unknown, malformed, expired or wrong token, without saying which. `versionOf` is
  * called only after the secret matched; it returns null while Redis is unavailable, and then nothing is cached. `beforeRead` is called before the database is
- * read, which happens if the cache does not confirm the token; it may throw.
+ * read, which happens if the cache does not confirm the token; it may reject.
  */
 export async function checkToken(
   platform: Platform,
   token: string,
   versionOf: (accountId: string) => Promise<string | null>,
-  beforeRead: () => void = () => undefined,
+  beforeRead: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Credential | null> {
   const id = parseTokenId(token);
   if (!id) return null;
@@ -48,7 +48,7 @@ export async function checkToken(
   const cached = platform.accessCache.get(key) as Credential | undefined;
   const isCached = cached !== undefined && isValidToken(token, cached.token, platform.now());
   if (isCached && cached.version !== null && cached.version === (await versionOf(cached.account._id))) return cached;
-  beforeRead();
+  await beforeRead();
   // A token that differs from the cached one may be newer, so the database decides.
   const credential = await readCredential(platform, id, token, versionOf);
   if (credential === null && isCached) platform.accessCache.delete(key);

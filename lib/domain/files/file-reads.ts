@@ -5,12 +5,16 @@ import type { Platform } from '../../store/platform.ts';
 /** `Retry-After` for an image that is being converted, in seconds. */
 const retryAfterSecs = 2;
 
+/** The length of the key of a file: 128 random bits in hexadecimal. */
+export const fileKeyChars = 32;
+const keyPattern = new RegExp(`^[0-9a-f]{${fileKeyChars}}$`);
+
 /**
  * Returns the file of `key`. Refuses with 404 if `key` is unknown or the file is being deleted, and with 503 while its image is being converted
  * (docs/behavior/messages.md#images).
  */
 export async function requireServableFile(platform: Platform, key: string): Promise<FileDoc> {
-  const file: FileDoc | null = /^[0-9a-f]{32}$/.test(key) ? await platform.db.files.findOne({ key }) : null;
+  const file: FileDoc | null = keyPattern.test(key) ? await platform.db.files.findOne({ key }) : null;
   if (!file || file.state === 'freed') return refuse('not_found', { what: 'file' });
   if (file.state === 'waiting') return refuse('unavailable', undefined, { retryAfter: retryAfterSecs });
   return file;
