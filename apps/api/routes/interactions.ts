@@ -16,6 +16,7 @@ const answerErrors = [
   'invalid_request',
   'not_found',
   'missing_permission',
+  'account_suspended',
   'interaction_expired',
   'idempotency_conflict',
   'unavailable',
@@ -76,7 +77,7 @@ export const interactionsRoutes: readonly Route[] = [
     checkPath,
     summary: `Returns the first answer, within the same ${limits.followupWindowMs / 60_000} minutes. An ephemeral answer is not stored, so it is 404.`,
     reply: { status: 200, body: Message },
-    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    errors: ['not_found', 'missing_permission', 'account_suspended', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
     run: (platform, _actor, { params, setRateHeaders }) => getOriginal(platform, { ...toKey(params), setRateHeaders }),
   }),
   route({
@@ -90,7 +91,16 @@ export const interactionsRoutes: readonly Route[] = [
     summary: `Edits the first answer like a message, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     body: MessageEdit,
     reply: { status: 200, body: Message },
-    errors: ['invalid_request', 'not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    errors: [
+      'invalid_request',
+      'not_found',
+      'missing_permission',
+      'account_suspended',
+      'interaction_expired',
+      'not_answered',
+      'rate_limited',
+      'unavailable',
+    ],
     run: (platform, _actor, { params, body, setRateHeaders }) => editOriginal(platform, { ...toKey(params), edit: body, setRateHeaders }),
   }),
   route({
@@ -103,7 +113,7 @@ export const interactionsRoutes: readonly Route[] = [
     checkPath,
     summary: `Deletes the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 204 },
-    errors: ['not_found', 'missing_permission', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
+    errors: ['not_found', 'missing_permission', 'account_suspended', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
     run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...toKey(params), setRateHeaders }),
   }),
   route({

@@ -57,7 +57,7 @@ export async function checkToken(
 }
 
 /** Whether an account, or the owner of a bot's application, is suspended (docs/behavior/accounts.md#suspension). */
-async function isSuspended({ db }: Platform, { suspendedAt, applicationId }: AccountDoc): Promise<boolean> {
+export async function isSuspended({ db }: Pick<Platform, 'db'>, { suspendedAt, applicationId }: AccountDoc): Promise<boolean> {
   if (suspendedAt !== undefined || applicationId === null) return suspendedAt !== undefined;
   const application = await readById(db.applications, applicationId);
   return application !== null && (await readById(db.accounts, application.ownerId))?.suspendedAt !== undefined;

@@ -8,6 +8,7 @@ import { CallbackInput } from '../../contract/message.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { deriveInteractionToken, unseal } from '../../store/seal.ts';
+import { loadAccounts } from '../accounts/public-profiles.ts';
 import { canView, loadCurrentServerAccess } from '../members/access.ts';
 import { type EndpointRequest, postToEndpoint } from './endpoint-requests.ts';
 import { type DecidedAnswer, decideAnswer } from './interaction-answers.ts';
@@ -100,6 +101,8 @@ async function prepareRequest(
   const application = await platform.db.applications.findOne({ _id: applicationId });
   const url = application?.interactionsEndpointUrl;
   if (!application || !url) return createFailure('the application no longer has an Interactions Endpoint URL');
+  const owner = (await loadAccounts(platform, [application.ownerId])).get(application.ownerId);
+  if (owner?.suspendedAt !== undefined) return createFailure('the owner of the application is suspended');
   const secret = unseal(platform.config, application.signingSecret);
   if (secret === null) return createFailure('the signing secret cannot be decrypted; reset it in the developer portal');
   const request = { url, secret, payload };

@@ -7,6 +7,7 @@ import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { isInteractionToken } from '../../store/seal.ts';
+import { isSuspended } from '../accounts/credentials.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
 import { type ChannelContext, dmPermissions } from '../channels/channel-context.ts';
 import { createEntry, requireOutboxRoom } from '../events/pending-events.ts';
@@ -45,11 +46,13 @@ export async function requireInteractionByToken(platform: Platform, key: Interac
 
 /**
  * The channel of an answer, with the bot's permissions in it. The bot needs View Channel but not Send Messages, because a person asked
- * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot no longer exists, or the bot has left the server.
+ * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot no longer exists, or the bot has left the server;
+ * `account_suspended` while the application's owner is suspended.
  */
 export async function requireAnswerContext(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<ChannelContext> {
   const [home, accounts] = await Promise.all([locateChannel(platform, channelId), loadAccounts(platform, [botId])]);
-  if (!accounts.has(botId)) return refuse('not_found', { what: 'bot' });
+  const account = accounts.get(botId) ?? refuse('not_found', { what: 'bot' });
+  if (await isSuspended(platform, account)) refuse('account_suspended');
   if (home?.dm) return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
   const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
   const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];

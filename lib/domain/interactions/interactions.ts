@@ -7,6 +7,7 @@ import type { InteractionView, InvokeResult, OptionValue } from '../../contract/
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
+import { loadAccounts } from '../accounts/public-profiles.ts';
 import { requireUsableCommand } from '../applications/command-picker.ts';
 import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
 import { createEntry } from '../events/pending-events.ts';
@@ -57,15 +58,16 @@ async function requireOptions(
 }
 
 /**
- * Refuses with `bot_offline` unless the bot has an endpoint or a connected session. Refuses with 503 `unavailable` while Redis is unavailable, and while 250
+ * Refuses with `bot_offline` unless the bot has a connected session, or an endpoint and an owner who is not suspended. Refuses with 503 `unavailable` while Redis is unavailable, and while 250
  * uses wait for a worker, because one more would only expire (docs/guarantees.md#p11-bounded-resources).
  */
-async function requireReachable(platform: ApiPlatform, { botId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
+async function requireReachable(platform: ApiPlatform, { botId, ownerId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
   const reads = Promise.all([platform.areConnected([botId]), platform.countWaiting(queue)]);
   const [[connected], waiting] = await reads.catch(() => refuse('unavailable'));
   if (waiting >= limits.interactionsWaiting) refuse('unavailable');
-  if (!connected && interactionsEndpointUrl === null) refuse('bot_offline');
+  if (interactionsEndpointUrl === null ? !connected : (await loadAccounts(platform, [ownerId])).get(ownerId)?.suspendedAt !== undefined)
+    refuse('bot_offline');
 }
 
 /**
