@@ -18,7 +18,7 @@ import { matchesEtag } from './etag.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createAddressCharges } from './middleware/address-charges.ts';
-import { createIdentify, type IdentifiedRequest, type Identify } from './middleware/identify.ts';
+import { chargeUndeclaredBody, createIdentify, type IdentifiedRequest, type Identify } from './middleware/identify.ts';
 import { countLoginAttempt } from './middleware/login-limits.ts';
 import { createPathCredentials, type PathCredentials } from './middleware/path-credentials.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
@@ -152,6 +152,7 @@ function createHandler(
     ctx.state.actor = identified.actor;
     const { status, body } = await run(ctx, identified, params).catch(async (error: unknown) => {
       if (route.checkPath) await pathCredentials.chargeRefused(ctx, route, params, identified.address, error);
+      else await chargeUndeclaredBody(ctx, platform, route, identified, error);
       throw error;
     });
     ctx.status = status;

@@ -10,6 +10,8 @@ export interface CountedRate {
 /** The Koa state that middleware and routes share during a request. */
 export interface State {
   requestId: string;
+  /** How many bytes its connection had received when the request began: all before it, its headers, and up to 64 KiB of its body. */
+  bytesReadBefore: number;
   /** The route's path with parameters in braces, once it is known. */
   route?: string;
   actor?: Actor | null;

@@ -39,6 +39,7 @@ export const limits = {
   callerPerSecond: 50,
   callerBurst: 100,
   addressRateDivisor: 2.5,
+  chargedBodyBytes: 64 * 1024,
   refusalDelayMs: 500,
   refusalsDelayed: 1000,
   loginsPerMinute: 10,

@@ -18,6 +18,7 @@ export const others: Limits = {
   callerPerSecond: 50,
   callerBurst: 100,
   addressRateDivisor: 2.5,
+  chargedBodyBytes: 65_536,
   refusalDelayMs: 500,
   refusalsDelayed: 1000,
   loginsPerMinute: 10,

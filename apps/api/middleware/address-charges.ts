@@ -5,6 +5,7 @@ import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { type Bucket, countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { State } from '../state.ts';
+import { getReceivedCost } from './body-size.ts';
 import { delayAnswer } from './delay.ts';
 import { setRateHeaders } from './rate-headers.ts';
 
@@ -84,7 +85,7 @@ export function createAddressCharges(platform: Pick<ApiPlatform, 'config' | 'now
       await delayAnswer();
       return known;
     }
-    const decision = await countInBucket(platform.preflight, toAddressBucket(rate, address));
+    const decision = await countInBucket(platform.preflight, { ...toAddressBucket(rate, address), cost: getReceivedCost(ctx) });
     await count(address, decision);
     return decision;
   }

@@ -1,16 +1,17 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { readClientAddress } from '../../../lib/base/client-address.ts';
-import { refuse } from '../../../lib/base/errors.ts';
+import { Refusal, refuse } from '../../../lib/base/errors.ts';
 import { type Credential, checkToken, createActor } from '../../../lib/domain/accounts/credentials.ts';
 import { recordSessionUse } from '../../../lib/domain/accounts/sessions.ts';
 import { type Actor, getCachedServerId } from '../../../lib/domain/members/access.ts';
 import { type MessagePreflight, type PrefetchedPage, prefetchPage } from '../../../lib/domain/messages/message-pages.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import type { Bucket, PreflightResult } from '../../../lib/store/redis/preflight.ts';
+import { type Bucket, countInBucket, type PreflightResult } from '../../../lib/store/redis/preflight.ts';
 import type { Route } from '../route.ts';
 import type { State } from '../state.ts';
 import { type AddressCharges, maxRemembered, toAddressBucket } from './address-charges.ts';
+import { getDeclaredCost, getReceivedCost } from './body-size.ts';
 import { toAddressLoginBucket } from './login-limits.ts';
 import type { PathCredentials } from './path-credentials.ts';
 import { setRateHeaders } from './rate-headers.ts';
@@ -27,12 +28,40 @@ export interface IdentifiedRequest {
   pathServerId: string | null;
 }
 
-function chooseBucket(platform: ApiPlatform, route: Route, accountId: string | null, address: string): (Bucket & { name: string }) | null {
+/** Uploads, pictures and deliveries have slots of their own. */
+const isCountedBySize = (ctx: Context, route: Route): boolean =>
+  !route.isDelivery && !route.checkPicture && !(route.checkUpload && ctx.is('multipart/form-data'));
+
+function chooseBucket(
+  ctx: Context,
+  platform: ApiPlatform,
+  route: Route,
+  accountId: string | null,
+  address: string,
+): (Bucket & { name: string }) | null {
   const rate = platform.config.RATE_LIMIT;
+  const cost = isCountedBySize(ctx, route) ? getDeclaredCost(ctx) : 1;
   if (rate === null || route.rateLimit === 'none') return null;
   if (route.rateLimit === 'login') return { ...toAddressLoginBucket(address), name: 'login' };
-  if (accountId) return { key: accountId, perSecond: rate.perSecond, burst: rate.burst, name: 'caller' };
-  return { ...toAddressBucket(rate, address), name: 'address' };
+  if (accountId) return { key: accountId, perSecond: rate.perSecond, burst: rate.burst, cost, name: 'caller' };
+  return { ...toAddressBucket(rate, address), cost, name: 'address' };
+}
+
+/**
+ * Charges a refused request for a body whose length it did not declare, or that was compressed: to the bucket that the request was charged to. Later requests
+ * wait until the bucket has made up for it.
+ */
+export async function chargeUndeclaredBody(
+  ctx: Context,
+  platform: ApiPlatform,
+  route: Route,
+  { actor, address }: IdentifiedRequest,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Refusal) || error.status >= 500 || !isCountedBySize(ctx, route)) return;
+  const cost = getReceivedCost(ctx) - getDeclaredCost(ctx);
+  const bucket = cost > 0 ? chooseBucket(ctx, platform, route, actor?.id ?? null, address) : null;
+  if (bucket) await countInBucket(platform.preflight, { ...bucket, cost, isForced: true });
 }
 
 /** Identifies the caller of a route. */
@@ -57,7 +86,7 @@ export function createIdentify(platform: ApiPlatform, charges: AddressCharges, p
     let prefetched: PrefetchedPage | null = null;
     const runPreflight = async (accountId: string | null): Promise<PreflightResult> => {
       const isCharged = accountId === null && (ctx.state as State).isChargedToAddress === true;
-      const bucket = isCharged ? null : chooseBucket(platform, route, accountId, address);
+      const bucket = isCharged ? null : chooseBucket(ctx, platform, route, accountId, address);
       const readsChannel = route.readsMessages ? params.channelId : undefined;
       if (accountId !== null && readsChannel !== undefined && serverId !== null)
         prefetched = prefetchPage(platform, readsChannel, ctx.query, (emptyUntilMs.get(accountId) ?? 0) <= platform.now());

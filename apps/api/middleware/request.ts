@@ -6,6 +6,8 @@ import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';
 import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import type { State } from '../state.ts';
+import { hasLargeBody } from './body-size.ts';
+import { delayAnswer } from './delay.ts';
 
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -32,6 +34,7 @@ export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics)
     const givenId = ctx.get('X-Request-Id');
     const requestId = requestIdPattern.test(givenId) ? givenId : randomUUID();
     ctx.state.requestId = requestId;
+    ctx.state.bytesReadBefore = ctx.req.socket.bytesRead;
     ctx.set('X-Request-Id', requestId);
     ctx.set(headers);
     try {
@@ -39,6 +42,7 @@ export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics)
     } catch (error) {
       const refusal = toRefusal(error);
       if (refusal !== error) platform.log[refusal ? 'warn' : 'error']({ requestId, route: ctx.state.route, err: error }, 'request failed');
+      if (refusal && refusal.status < 500 && hasLargeBody(ctx)) await delayAnswer();
       const { allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
       const retryAfter = refusal?.extra.retryAfter ?? (ctx.status === 503 ? 1 : undefined);

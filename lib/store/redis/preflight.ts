@@ -8,6 +8,10 @@ export interface Bucket {
   key: string;
   perSecond: number;
   burst: number;
+  /** How many requests this one counts as; at most `burst` count. Default: 1. */
+  cost?: number;
+  /** Charges the request also if the bucket does not hold as much. Later requests wait until it is made up for. */
+  isForced?: boolean;
 }
 
 /** The decision of the rate limiter (docs/behavior/requests.md#rate-limits). */
@@ -49,24 +53,26 @@ export interface PreflightResult {
 export type Preflight = (request: PreflightRequest) => Promise<PreflightResult>;
 
 // GCRA: a bucket is stored as a single time, at which it would be full. All times are in µs of Redis' clock.
+const toCost = ({ cost = 1, burst }: Bucket): number => Math.max(1, Math.min(cost, Math.floor(burst)));
+
 const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local interval, burst, wantId, floor = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local partition, partitions, floorSeq = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local cost, isForced = tonumber(ARGV[8]), ARGV[9] == '1'
 local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
 if interval > 0 then
   local full = tonumber(redis.call('GET', KEYS[1]) or '0')
   if full < now then full = now end
-  local after = full + interval
+  local after = full + interval * cost
   local most = now + interval * burst
-  if after > most then
-    allowed, retry = 0, after - most
-  else
+  if after > most then allowed, retry = 0, after - most end
+  if allowed == 1 or isForced then
     full = after
     redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - now) / 1000))
   end
-  remaining, reset = math.floor((most - full) / interval), full - now
+  remaining, reset = math.max(0, math.floor((most - full) / interval)), full - now
 end
 if allowed == 1 and wantId == '1' then
   ms, seq = takeId(KEYS[2], math.floor(now / 1000), floor, floorSeq, partition, partitions)
@@ -86,22 +92,24 @@ const microsPerSec = 1_000_000;
 /** A limiter in this process, for use while Redis is unavailable, and by a gateway node. It computes the same with `nowMs`, and holds at most 10,000 buckets. */
 export function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => RateDecision {
   const fullMicrosByKey = new Map<string, number>();
-  return ({ key, perSecond, burst }) => {
+  return (bucket) => {
+    const { key, perSecond, burst, isForced = false } = bucket;
     const nowMicros = nowMs() * 1000;
     const intervalMicros = microsPerSec / perSecond;
     let fullMicros = Math.max(fullMicrosByKey.get(key) ?? 0, nowMicros);
     const maxMicros = nowMicros + intervalMicros * burst;
-    const isAllowed = fullMicros + intervalMicros <= maxMicros;
-    if (isAllowed) fullMicros += intervalMicros;
+    const afterMicros = fullMicros + intervalMicros * toCost(bucket);
+    const isAllowed = afterMicros <= maxMicros;
+    if (isAllowed || isForced) fullMicros = afterMicros;
     fullMicrosByKey.delete(key);
     if (fullMicrosByKey.size >= 10_000) fullMicrosByKey.delete(fullMicrosByKey.keys().next().value as string);
     fullMicrosByKey.set(key, fullMicros);
     return {
       isAllowed,
       limit: burst,
-      remaining: Math.floor((maxMicros - fullMicros) / intervalMicros),
+      remaining: Math.max(0, Math.floor((maxMicros - fullMicros) / intervalMicros)),
       resetAfterSecs: (fullMicros - nowMicros) / microsPerSec,
-      retryAfterSecs: isAllowed ? 0 : (fullMicros + intervalMicros - maxMicros) / microsPerSec,
+      retryAfterSecs: isAllowed ? 0 : (afterMicros - maxMicros) / microsPerSec,
     };
   };
 }
@@ -139,6 +147,8 @@ export function createPreflight(redis: RedisClient, keys: Keys, ids: IdSource, n
             partition,
             keys.partitions,
             ids.lastSequence(),
+            ownBucket ? toCost(ownBucket) : 1,
+            ownBucket?.isForced ? 1 : 0,
           ],
         );
         return [partition, reply] as const;
