@@ -39,6 +39,12 @@ export const limits = {
   callerPerSecond: 50,
   callerBurst: 100,
   addressRateDivisor: 2.5,
+  // Shares of a caller's rate and burst, as well.
+  ownerBudgetFactor: 5,
+  personChannelRate: 0.1,
+  personChannelBurst: 1.2,
+  botChannelRate: 0.5,
+  botChannelBurst: 5,
   chargedBodyBytes: 64 * 1024,
   refusalDelayMs: 500,
   refusalsDelayed: 1000,

@@ -13,6 +13,7 @@ import type { State } from '../state.ts';
 import { type AddressCharges, maxRemembered, toAddressBucket } from './address-charges.ts';
 import { getDeclaredCost, getReceivedCost } from './body-size.ts';
 import { toAddressLoginBucket } from './login-limits.ts';
+import { createOwnerBudget } from './owner-budget.ts';
 import type { PathCredentials } from './path-credentials.ts';
 import { setRateHeaders } from './rate-headers.ts';
 import { cookieName, readToken } from './session-cookie.ts';
@@ -74,6 +75,7 @@ export type Identify = (ctx: Context, route: Route, params: Record<string, strin
  * `unauthorized` and `bots_not_allowed`.
  */
 export function createIdentify(platform: ApiPlatform, charges: AddressCharges, pathCredentials: PathCredentials): Identify {
+  const countForOwner = createOwnerBudget(platform);
   /** Until when the bucket of each caller is empty, in Unix milliseconds. Until then nothing is read for the caller beside the preflight. */
   const emptyUntilMs = new LRUCache<string, number>({ max: maxRemembered });
 
@@ -128,6 +130,7 @@ export function createIdentify(platform: ApiPlatform, charges: AddressCharges, p
       });
     recordSessionUse(platform, credential.token, address);
     charges.confirm(token as string);
+    await countForOwner(ctx, credential.account);
     const actor = createActor(platform, credential.account, versions);
     if (route.auth === 'person' && actor.isBot) refuse('bots_not_allowed');
     return {

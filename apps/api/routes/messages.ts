@@ -1,6 +1,7 @@
 import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagesQuery } from '../../../lib/contract/shared.ts';
+import { countChannelPost } from '../../../lib/domain/messages/channel-rate.ts';
 import { listMessages } from '../../../lib/domain/messages/message-pages.ts';
 import { checkPostBeforeUpload, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
 import { List, type Route, route } from '../route.ts';
@@ -41,8 +42,10 @@ export const messageRoutes: readonly Route[] = [
       'storage_full',
       'idempotency_conflict',
     ],
-    run: (platform, actor, { params, body, newId: id, isRepeatable, files }) =>
-      postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files),
+    run: async (platform, actor, { params, body, newId: id, isRepeatable, files, setRateHeaders }) => {
+      await countChannelPost(platform, actor, params.channelId, setRateHeaders);
+      return postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files);
+    },
   }),
   route({
     operationId: 'getMessage',

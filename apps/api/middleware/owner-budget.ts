@@ -1,0 +1,59 @@
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import { limits } from '../../../lib/base/limits.ts';
+import { readById } from '../../../lib/store/mongo/batched-reads.ts';
+import type { AccountDoc } from '../../../lib/store/mongo/models/account.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
+import { maxRemembered } from './address-charges.ts';
+import { setRateHeaders } from './rate-headers.ts';
+
+/** Requests of a bot are charged to its owner's budget in steps of so many, to save requests to Redis. */
+const stepRequests = 10;
+
+/** What a process knows of the budget of an owner. */
+interface Budget {
+  /** The requests that were not charged yet. */
+  uncharged: number;
+  empty: { decision: RateDecision; untilMs: number } | null;
+}
+
+/** Counts a request of a bot in the budget of its owner. Refuses `rate_limited` when it is empty. Does nothing for people. */
+export type CountForOwner = (ctx: Context, account: AccountDoc) => Promise<void>;
+
+/**
+ * Creates the budgets of the owners of applications: all bots of one person have five times the rate and burst of one caller together
+ * (docs/behavior/requests.md#rate-limits). All processes share a budget, and each charges it in steps of 10 requests.
+ */
+export function createOwnerBudget(platform: ApiPlatform): CountForOwner {
+  const rate = platform.config.RATE_LIMIT;
+  const budgets = new LRUCache<string, Budget>({ max: maxRemembered });
+  const ownerIds = new LRUCache<string, string>({ max: maxRemembered });
+
+  async function findOwner(applicationId: string): Promise<string | null> {
+    const known = ownerIds.get(applicationId);
+    if (known !== undefined) return known;
+    const application = await readById(platform.db.applications, applicationId);
+    if (application) ownerIds.set(applicationId, application.ownerId);
+    return application?.ownerId ?? null;
+  }
+
+  return async (ctx, { applicationId }) => {
+    const ownerId = rate === null || applicationId === null ? null : await findOwner(applicationId);
+    if (rate === null || ownerId === null) return;
+    const budget = budgets.get(ownerId) ?? { uncharged: 0, empty: null };
+    budgets.set(ownerId, budget);
+    const leftSecs = budget.empty ? (budget.empty.untilMs - platform.now()) / 1000 : 0;
+    if (budget.empty && leftSecs > 0) return setRateHeaders(ctx, 'owner', { ...budget.empty.decision, retryAfterSecs: leftSecs });
+    budget.uncharged++;
+    if (budget.uncharged < stepRequests) return;
+    const cost = budget.uncharged;
+    budget.uncharged = 0;
+    const perSecond = rate.perSecond * limits.ownerBudgetFactor;
+    const burst = rate.burst * limits.ownerBudgetFactor;
+    const decision = await countInBucket(platform.preflight, { key: `owner:${ownerId}`, perSecond, burst, cost });
+    if (decision?.isAllowed !== false) return;
+    budget.empty = { decision, untilMs: platform.now() + decision.retryAfterSecs * 1000 };
+    setRateHeaders(ctx, 'owner', decision);
+  };
+}
