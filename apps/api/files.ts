@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import parseRange from 'range-parser';
 import { readClientAddress } from '../../lib/base/client-address.ts';
 import { Refusal, refuse } from '../../lib/base/errors.ts';
-import { fileKeyChars, isShownInline, requireServableFile } from '../../lib/domain/files/file-reads.ts';
+import { fileKeyChars, getServedType, isShownInline, requireServableFile } from '../../lib/domain/files/file-reads.ts';
 import type { ByteRange } from '../../lib/store/files/store.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
@@ -40,7 +40,7 @@ function readRange(ctx: Context, file: FileDoc): ByteRange | 'unsatisfiable' | n
 
 /** Sets the headers that describe the file. They must not be on an error. */
 const setFileHeaders = (ctx: Context, file: FileDoc): void => {
-  ctx.set('Content-Type', file.contentType);
+  ctx.set('Content-Type', getServedType(file));
   ctx.set('Content-Disposition', createDisposition(file.filename, { type: isShownInline(file) ? 'inline' : 'attachment' }));
   ctx.set('ETag', toEtag(file));
   ctx.set(fileHeaders);

@@ -21,24 +21,34 @@ const types = [
   'application/json',
   'video/svg+xml',
   'audio/x.y+xml',
+  'text/javascript',
+  'application/javascript',
+  'text/css',
+  'text/xml',
+  'application/xhtml+xml',
+  'application/wasm',
+  'text/cache-manifest',
+  'multipart/x-mixed-replace',
 ];
 
 describe('GET /files/{key}/{filename}', () => {
   const { api, postFiles } = useUploads();
   /** Attachments by their type, each with the bytes 0 to 9. */
   const attachments: Record<string, Attachment> = make(async () => {
-    const message = await postFiles(types.map((type) => ({ name: `${type.replace(/\W/g, '-')}.x`, bytes: '0123456789', type })));
-    return Object.fromEntries(message.attachments.map((one) => [one.contentType, one]));
+    const files = types.map((type) => ({ name: `${type.replace(/\W/g, '-')}.x`, bytes: '0123456789', type }));
+    const posted = [await postFiles(files.slice(0, 10)), await postFiles(files.slice(10))];
+    return Object.fromEntries(posted.flatMap((message) => message.attachments).map((one) => [one.contentType, one]));
   });
   const plain = (): Attachment => attachments['text/plain'] as Attachment;
   const read = (headers: Record<string, string> = {}, method = 'GET') => getFile(api, plain(), headers, method);
 
   for (const type of types) {
     const inline = ['video/mp4', 'audio/ogg'].includes(type);
-    it(`serves ${type} ${inline ? 'inline' : 'as a download'}, without allowing scripts`, async () => {
+    const served = inline || type === 'text/plain' ? type : 'application/octet-stream';
+    it(`serves ${type} ${inline ? 'inline' : 'as a download'} as ${served}, without allowing scripts`, async () => {
       const { status, headers, body } = await getFile(api, attachments[type] as Attachment);
       expect([status, String(body)]).to.deep.equal([200, '0123456789']);
-      expect([headers.get('Content-Type'), headers.get('Content-Length')]).to.deep.equal([type, '10']);
+      expect([headers.get('Content-Type'), headers.get('Content-Length')]).to.deep.equal([served, '10']);
       expect(headers.get('Content-Disposition')).to.match(inline ? /^inline; filename=/ : /^attachment; filename=/);
       expect(headers.get('X-Content-Type-Options')).to.equal('nosniff');
       expect(headers.get('Content-Security-Policy')).to.equal("sandbox; default-src 'none'");

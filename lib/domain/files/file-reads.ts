@@ -26,3 +26,10 @@ export async function requireServableFile(platform: Platform, key: string): Prom
  */
 export const isShownInline = ({ contentType }: Pick<FileDoc, 'contentType'>): boolean =>
   /^(?:image\/(?:png|jpeg|webp|avif|tiff|gif)|video\/[\w.-]+|audio\/[\w.-]+)$/.test(contentType);
+
+/**
+ * The type that a file is served with: its own if it is shown inline or plain text, else that of unknown bytes. A type such as `text/javascript` could be used by
+ * a page of this origin as a script, a style, a document or a service worker.
+ */
+export const getServedType = (file: Pick<FileDoc, 'contentType'>): string =>
+  isShownInline(file) || file.contentType === 'text/plain' ? file.contentType : 'application/octet-stream';
