@@ -18,8 +18,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 
 FROM node:24.11.1-bookworm-slim
-# Metrics and health checks of every process, for the networks of its container. The port is published nowhere.
-ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps METRICS_HOST=0.0.0.0 METRICS_PORT=9464
+# Every process listens for the networks of its container. The port of metrics and health checks is published nowhere.
+ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps HOST=0.0.0.0 METRICS_HOST=0.0.0.0 METRICS_PORT=9464
 WORKDIR /srv/parlance
 COPY --from=packages /srv/parlance/node_modules node_modules
 COPY --from=build /srv/parlance/dist/config dist/config

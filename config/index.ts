@@ -11,6 +11,7 @@ import {
   ipAddress,
   mongodbUrl,
   oneOf,
+  origin,
   port,
   rateLimit,
   redisUrl,
@@ -26,6 +27,11 @@ export const settings = {
   PORT: setting('Port of the HTTP API.', '8080', port),
   GATEWAY_PORT: setting('Port of a WebSocket gateway node.', '8081', port),
   OPS_PORT: setting('Port of the operators’ pages: overview, readiness, queues.', '8082', port),
+  HOST: setting(
+    'Address that the API, the gateway and the operators’ pages listen on: one of this machine, or 0.0.0.0 or :: for all.',
+    '127.0.0.1',
+    ipAddress,
+  ),
   METRICS_PORT: setting(
     'Port of the metrics and the health check of a process, without a password. 0: any free port; the log line `serving metrics` names it.',
     '0',
@@ -37,12 +43,16 @@ export const settings = {
     ipAddress,
   ),
   OPS_PASSWORD: setting(
-    'Password of the operators’ pages (user `ops`, or `ops.<name>`). Without a password they listen on loopback only, and answer to localhost, 127.0.0.1 and [::1] only.',
+    'Password of the operators’ pages (user `ops`, or `ops.<name>`). Without a password they listen on 127.0.0.1 only, whatever HOST is, and answer to localhost, 127.0.0.1 and [::1] only.',
     '',
     text,
   ),
-  BASE_URL: setting('Public URL of the API and the pages. Default: http://localhost:PORT.', '', url('http:', 'https:')),
-  GATEWAY_URL: setting('Public URL of the gateway. Default: ws://localhost:GATEWAY_PORT.', '', url('ws:', 'wss:')),
+  BASE_URL: setting('Public URL of the API and the pages. Default: http://localhost:PORT.', '', origin),
+  GATEWAY_URL: setting(
+    'Public URL of the gateway. Default: /gateway on the origin of BASE_URL; ws://localhost:GATEWAY_PORT without BASE_URL or for localhost.',
+    '',
+    url('ws:', 'wss:'),
+  ),
   MONGODB_URL: setting('URL of the MongoDB database, with its name in the path.', undefined, mongodbUrl),
   REDIS_URL: setting(
     'URL of Redis 7 or newer, configured with AOF and noeviction. Of a Redis Cluster: `redis+cluster://user:password@host:port,host:port` with some of its nodes.',
@@ -149,17 +159,33 @@ export interface Config extends Values {
   readonly tracesUrl: string;
 }
 
+const loopback = ['localhost', '127.0.0.1', '[::1]'];
+
+/** The URL of the gateway by BASE_URL: where the API is reached directly, its own port; behind a proxy `/gateway` on the same origin. */
+function deriveGatewayUrl({ BASE_URL, PORT, GATEWAY_PORT }: Pick<Values, 'BASE_URL' | 'PORT' | 'GATEWAY_PORT'>): string {
+  const { protocol, hostname, port: publicPort, host } = new URL(BASE_URL || `http://localhost:${PORT}`);
+  if (loopback.includes(hostname)) return `ws://localhost:${GATEWAY_PORT}`;
+  return publicPort === String(PORT) && protocol === 'http:'
+    ? `ws://${hostname}:${GATEWAY_PORT}`
+    : `${protocol.replace('http', 'ws')}//${host}/gateway`;
+}
+
 /** Reads and checks `env`. Throws one Error that names every invalid or missing variable, each on its own line and without its value. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const errors: string[] = [];
   const entries = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, { read, defaultText, description }]) => {
-    const value = env[name] ?? defaultText;
+    // Values often come from files, whose last line ends.
+    const value = env[name]?.replace(/^\s*[\r\n]+|[\r\n]+\s*$/g, '') ?? defaultText;
+    if (value !== undefined && /[\r\n]/.test(value)) {
+      errors.push(`${name} must be one line.`);
+      return [name, undefined];
+    }
     if (value === undefined) {
       errors.push(`${name} is not set. ${description}`);
       return [name, undefined];
     }
     try {
-      return [name, read(value)];
+      return [name, read(read === text ? value : value.trim())];
     } catch (error) {
       errors.push(`${name} ${(error as Error).message}.`);
       return [name, undefined];
@@ -176,7 +202,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     ...values,
     LOG_PARTITIONS: values.LOG_PARTITIONS || (readRedisAddress(values.REDIS_URL).isCluster ? 16 : 1),
     baseUrl: values.BASE_URL || `http://localhost:${values.PORT}`,
-    gatewayUrl: values.GATEWAY_URL || `ws://localhost:${values.GATEWAY_PORT}`,
+    gatewayUrl: values.GATEWAY_URL || deriveGatewayUrl(values),
     tracesUrl: values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || values.OTEL_EXPORTER_OTLP_ENDPOINT.replace(/.$/, '$&/v1/traces'),
   });
 }

@@ -45,6 +45,13 @@ export const url =
       throw new Error(`must be a URL that begins with ${schemes.join(' or ')}//`);
     return value.replace(/\/$/, '');
   };
+/** Reads the URL of an http or https origin: no path, query or login; or nothing. */
+export const origin = (value: string): string => {
+  const read = url('http:', 'https:')(value);
+  if (read !== '' && new URL(read).href !== `${new URL(read).origin}/`)
+    throw new Error('must be an origin, such as https://chat.example.org, without a path');
+  return read;
+};
 /** Reads the address of MongoDB, by a pattern, because it can have several hosts, which `URL` does not accept. */
 export const mongodbUrl = (value: string): string => {
   if (!/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/.test(value)) throw new Error('must be a URL that begins with mongodb:// or mongodb+srv://');

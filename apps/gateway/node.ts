@@ -134,7 +134,7 @@ export async function startGateway(platform: GatewayPlatform, metrics: Metrics):
   await platform.sessions.renewLease(node.id);
   const taskTimer = setInterval(() => void runPeriodicTasks(node), tickMs);
   const expiryTimer = setInterval(() => closeExpired(node.sockets), Math.min(tickMs, platform.config.HEARTBEAT_INTERVAL_MS / 10));
-  const server = await listen(createUpgradeServer(node), platform.config.GATEWAY_PORT);
+  const server = await listen(createUpgradeServer(node), platform.config.GATEWAY_PORT, platform.config.HOST);
   const refuseConnections = (): void => {
     node.isDraining = true;
     void server.close();

@@ -31,11 +31,14 @@ export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]
   const config = checkedConfig(key);
   onStarted({ name: 'data folder', stop: await claimFolder(folder) });
   mkdirSync(join(folder, 'files'), { recursive: true, mode: 0o700 });
-  await checkPorts([
-    { variable: 'PORT', port: config.PORT },
-    { variable: 'GATEWAY_PORT', port: config.GATEWAY_PORT },
-    { variable: 'OPS_PORT', port: config.OPS_PORT },
-  ]);
+  await checkPorts(
+    [
+      { variable: 'PORT', port: config.PORT },
+      { variable: 'GATEWAY_PORT', port: config.GATEWAY_PORT },
+      { variable: 'OPS_PORT', port: config.OPS_PORT },
+    ],
+    config.HOST,
+  );
 
   print('Parlance is starting.');
   const steps = startProgress('starting the stores and services');

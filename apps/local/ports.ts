@@ -7,10 +7,10 @@ export interface WantedPort {
   port: number;
 }
 
-/** Checks the ports before anything starts. Throws one `UserFacingError` that names every unavailable port and the variable to set. */
-export async function checkPorts(wanted: readonly WantedPort[]): Promise<void> {
+/** Checks the ports of `host` before anything starts. Throws one `UserFacingError` that names every unavailable port and the variable to set. */
+export async function checkPorts(wanted: readonly WantedPort[], host = '127.0.0.1'): Promise<void> {
   // All ports stay bound until the last one was tried, so two roles on one port are also detected.
-  const held = await Promise.all(wanted.map(({ port }) => hold(port)));
+  const held = await Promise.all(wanted.map(({ port }) => hold(port, host)));
   const problems = wanted.flatMap(({ variable, port }, index) => {
     const code = held[index]?.code;
     if (!code) return [];
@@ -21,10 +21,10 @@ export async function checkPorts(wanted: readonly WantedPort[]): Promise<void> {
   if (problems.length) throw new UserFacingError(problems.join('\n'));
 }
 
-function hold(port: number): Promise<{ server?: Server; code?: string }> {
+function hold(port: number, host: string): Promise<{ server?: Server; code?: string }> {
   return new Promise((done) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => done({ code: error.code ?? error.message }));
-    server.listen(port, () => done({ server }));
+    server.listen(port, host, () => done({ server }));
   });
 }

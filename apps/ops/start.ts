@@ -25,14 +25,14 @@ export async function startOps(
   platform: OpsPlatform,
   { registry = createMetrics('ops').registry, collectIntervalMs }: OpsOptions = {},
 ): Promise<Ops> {
-  const { OPS_PORT, OPS_PASSWORD } = platform.config;
+  const { OPS_PORT, OPS_PASSWORD, HOST } = platform.config;
   const measureStores = createStoreMetrics(platform);
   const renderMetrics = async () => ({ type: registry.contentType, text: `${await measureStores()}\n${await registry.metrics()}` });
   const collector = startCollector(platform, measureStores, collectIntervalMs);
   const handle = createApp(platform, renderMetrics, collector).callback();
   const server = createServer({ ...httpTimeouts, requestTimeout: 30_000 }, (request, response) => void handle(request, response));
   try {
-    const listening = await listen(server, OPS_PORT, OPS_PASSWORD ? undefined : '127.0.0.1');
+    const listening = await listen(server, OPS_PORT, OPS_PASSWORD ? HOST : '127.0.0.1');
     return { port: listening.port, renderMetrics, close: async () => void (await Promise.all([listening.close(), collector.close()])) };
   } catch (error) {
     await collector.close();

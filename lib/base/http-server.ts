@@ -14,10 +14,10 @@ export interface Listening extends Running {
 }
 
 /**
- * Starts listening on `port` (0: any free port) of `host` (default: all interfaces). Rejects if that fails. `close` accepts no more connections, waits for the
+ * Starts listening on `port` (0: any free port) of `host`. Rejects if that fails. `close` accepts no more connections, waits for the
  * running requests, and closes each connection after its last request, idle ones at once. It does not close upgraded connections.
  */
-export async function listen(server: Server, port: number, host?: string): Promise<Listening> {
+export async function listen(server: Server, port: number, host: string): Promise<Listening> {
   const open = new Set<ServerResponse>();
   // Browsers open connections in advance. Node treats a connection without a request as busy, so `server.close` would wait for it.
   const unused = new Set<Socket>();
