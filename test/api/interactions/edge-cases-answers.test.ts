@@ -67,7 +67,7 @@ describe('messages that answer commands', () => {
       await api.call('PATCH', original, { body: { content: 'y' } }),
       await api.call('DELETE', original),
     ];
-    for (const answer of refused) expectError(answer, 403, 'account_suspended');
+    for (const one of refused) expectError(one, 403, 'account_suspended');
     expect(await fixture.messages()).to.have.length(before);
     const invoke = () =>
       api.call('POST', `/api/channels/${channelId}/commands/${fixture.commands.hello}/invoke`, { as: asPerson, body: {} });

@@ -19,7 +19,7 @@ const headersOf = ({ headers }: Answer) => ({
 
 describe('the limit of 5 posts of a webhook in 5 seconds', () => {
   const { api, owner, webhook, makeWebhook, call, stored } = useWebhook();
-  const nodes: TestApi[] = [];
+  const startedNodes: TestApi[] = [];
   /** Sets the clock of a node forward. It remembers until when a webhook may not post. */
   const setForward = ({ platform }: TestApi, ms: number): void => {
     const { now } = platform;
@@ -29,7 +29,7 @@ describe('the limit of 5 posts of a webhook in 5 seconds', () => {
   const startNode = async (more: Record<string, string>): Promise<TestApi> => {
     const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
     const node = await startTestApi({ MONGODB_URL, REDIS_PREFIX, ...more });
-    nodes.push(node);
+    startedNodes.push(node);
     return node;
   };
   /** Another node, with a strict rate limit for callers, which does not apply to webhooks. */
@@ -59,7 +59,7 @@ describe('the limit of 5 posts of a webhook in 5 seconds', () => {
   /** Makes the stored posts older. */
   const age = (ms: number): Promise<unknown> => {
     const aged = (input: string) => ({ $map: { input, in: subtractFrom('$$this', ms) } });
-    for (const node of [api, ...nodes]) setForward(node, ms);
+    for (const node of [api, ...startedNodes]) setForward(node, ms);
     return setPosts({ posts: aged('$posts'), deliveryPosts: aged('$deliveryPosts') });
   };
 
