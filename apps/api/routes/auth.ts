@@ -1,3 +1,4 @@
+import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import {
   LoginCode,
@@ -84,11 +85,12 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/auth/codes',
     auth: 'person',
-    summary: `Creates a code that logs the caller in on another device. It works once, within ${limits.loginCodeLifeMs / 60_000} minutes. Only the ${limits.loginCodesPerPerson} newest codes are valid.`,
+    summary: `Creates a code that logs the caller in on another device. It works once, within ${limits.loginCodeLifeMs / 60_000} minutes, while the session that made it lasts. Only the ${limits.loginCodesPerPerson} newest codes are valid.`,
     reply: { status: 201, body: LoginCode },
     creates: 'secret',
     errors: ['unauthorized', 'bots_not_allowed', 'idempotency_conflict', 'rate_limited', 'unavailable'],
-    run: (platform, actor) => createLoginCode(platform, actor),
+    run: (platform, actor, { tokenId }) =>
+      createLoginCode(platform, actor, tokenId ?? refuse('unauthorized', { hint: 'This session has ended' })),
   }),
   route({
     operationId: 'previewLoginCode',

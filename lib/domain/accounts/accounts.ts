@@ -12,7 +12,7 @@ import { withMemberRename } from '../members/member-names.ts';
 import { authenticatePerson } from './authentication.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 import { getTag, toUserSummary } from './public-profiles.ts';
-import { type Client, createSession } from './sessions.ts';
+import { type Client, createSession, type Opening } from './sessions.ts';
 import { systemAccount } from './system-account.ts';
 import { hasTwoFactor } from './two-factor-codes.ts';
 
@@ -34,9 +34,9 @@ export const toMe = (account: AccountDoc): Me => ({
   createdAt: account.createdAt.toISOString(),
 });
 
-/** Opens a session for a person and returns what a login returns. `isByProvider` as in `createSession`, as which it refuses. */
-export async function openSession(platform: Platform, account: AccountDoc, client: Client, isByProvider = false): Promise<Session> {
-  return { user: toMe(account), token: await createSession(platform, account, client, isByProvider) };
+/** Opens a session for a person and returns what a login returns. `opening` as in `createSession`, as which it refuses. */
+export async function openSession(platform: Platform, account: AccountDoc, client: Client, opening: Opening = {}): Promise<Session> {
+  return { user: toMe(account), token: await createSession(platform, account, client, opening) };
 }
 
 /** The document of a new person with the id `id`. Without a display name it shows the username. */

@@ -14,6 +14,7 @@ import { emptyChannel, type Pass } from '../servers/removal-pass.ts';
 import { removeApplication, removeServer } from '../servers/removals.ts';
 import { findContacts } from './account-outbox.ts';
 import { deletedAuthor } from './public-profiles.ts';
+import { deleteSessions } from './sessions.ts';
 
 /** How many messages or DMs are read in one round, and how many messages are deleted at once. */
 const batchSize = 100;
@@ -68,10 +69,10 @@ export async function finishAccount(platform: WorkerPlatform, { _id: userId, mes
 }
 
 /** Deletes the credentials of an account and the account, on every node at once. */
-async function deleteAccountDocs({ db, accessVersions }: WorkerPlatform, accountId: string): Promise<void> {
+async function deleteAccountDocs(platform: WorkerPlatform, accountId: string): Promise<void> {
+  const { db, accessVersions } = platform;
   await accessVersions.runChange({ accounts: [accountId], credentials: true }, async () => {
-    await db.tokens.deleteMany({ accountId });
-    await db.loginCodes.deleteMany({ accountId });
+    await deleteSessions(platform, accountId, null);
     await db.passwordResets.deleteMany({ accountId });
     await db.accounts.deleteOne({ _id: accountId });
   });

@@ -47,7 +47,7 @@ export async function createAccountByTicket(
   if (platform.config.OIDC_ACCOUNTS === 'link') refuse('registration_closed');
   if (input.username === systemAccount.username) refuse('username_taken');
   const account = { ...newPerson(platform, newId, input, null), identity: { ...identity, linkedAt: new Date(platform.now()) } };
-  if (await insertNew(platform.db.accounts, account)) return openSession(platform, account, client, true);
+  if (await insertNew(platform.db.accounts, account)) return openSession(platform, account, client, { isByProvider: true });
   return (await findIdentityOwner(platform, identity)) ? refuseTaken(platform.config) : refuse('username_taken');
 }
 

@@ -1,6 +1,5 @@
 import { refuse } from '../../base/errors.ts';
 import type { UserSummary } from '../../contract/user.ts';
-import { type Collections, withSharedFields } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { sha256 } from '../../store/seal.ts';
@@ -16,14 +15,12 @@ export const validCodeFilter = (platform: Platform, code: string) => ({
 export const requireCodeOwner = async ({ db }: Platform, found: { accountId: string } | null, hint: string): Promise<AccountDoc> =>
   (found && (await db.accounts.findOne({ _id: found.accountId, kind: 'person' }))) || refuse('unauthorized', { hint });
 
-/** Returns whose code it is and until when it works, without using it up. Refuses as `requireCodeOwner` does. */
+/** Returns whose code was found and until when it works. Refuses as `requireCodeOwner` does. */
 export async function previewCode(
   platform: Platform,
-  codes: Collections['loginCodes' | 'passwordResets'],
-  code: string,
+  found: { accountId: string; expiresAt: Date } | null,
   hint: string,
 ): Promise<{ user: UserSummary; expiresAt: string }> {
-  const found = await withSharedFields<{ accountId: string; expiresAt: Date }>(codes).findOne(validCodeFilter(platform, code));
   const account = await requireCodeOwner(platform, found, hint);
   return { user: toUserSummary(account), expiresAt: (found?.expiresAt ?? new Date(platform.now())).toISOString() };
 }

@@ -27,8 +27,8 @@ export async function createPasswordReset(platform: Platform, accountId: string)
 const hint = 'This password link has expired or was already used';
 
 /** Returns whose password a code changes, without using it up. Refuses with 401 as `resetPassword` does. */
-export const previewPasswordReset = (platform: Platform, code: string): Promise<PasswordResetPreview> =>
-  previewCode(platform, platform.db.passwordResets, code, hint);
+export const previewPasswordReset = async (platform: Platform, code: string): Promise<PasswordResetPreview> =>
+  previewCode(platform, await platform.db.passwordResets.findOne(validCodeFilter(platform, code)), hint);
 
 /**
  * Uses up a code, sets the person's new password, and ends all sessions and login codes on every node at once. Refuses with 401, which is the same for an

@@ -1,6 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { OwnSession, PasswordInput } from '../../contract/auth.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -13,7 +14,7 @@ import { hashPassword, queueHash } from './passwords.ts';
 
 export type { Client } from './client.ts';
 
-/** How often to try to make room for a session. Concurrent logins may take the room. */
+/** How often to try to make room for a session, and to delete sessions. Concurrent logins may take the room, or open more. */
 const triesMax = 20;
 
 /** Runs `write`, which deletes sessions of an account, so that every node notices at once. */
@@ -27,15 +28,29 @@ const endLeastRecentlyUsed = (platform: Platform, accountId: string): Promise<un
   );
 
 /**
+ * How a session is opened. `isByProvider`: the OpenID Connect provider has just confirmed who the person is. `codeOf`: by a login code that the session with
+ * this id made.
+ */
+export interface Opening {
+  isByProvider?: true;
+  codeOf?: string | undefined;
+}
+
+/** Whether a session of an account exists and has not expired. */
+export const hasSession = ({ db, now }: Platform, accountId: string, tokenId: string): Promise<boolean> =>
+  exists(db.tokens, { _id: tokenId, accountId, kind: 'session', expiresAt: { $gt: new Date(now()) } });
+
+/**
  * Creates a session of a person and returns its token, which is valid for 90 days. A person has at most 50 sessions: a new one ends the one that was unused for
- * longest. `isByProvider`: the OpenID Connect provider has just confirmed who the person is. Refuses `unauthorized` when the password was changed since
- * `account` was read, `two_factor_required` when two-factor authentication was turned on since, and `account_suspended`, because all of them end all sessions.
+ * longest. Refuses `unauthorized` when the password was changed since `account` was read or the session of `codeOf` has ended, `two_factor_required` when
+ * two-factor authentication was turned on since, and `account_suspended`, because all of them end sessions. They are checked after the new session is
+ * stored: who ends sessions after the check finds it (`deleteSessions`).
  */
 export async function createSession(
   platform: Platform,
   account: AccountDoc,
   { address, userAgent }: Client,
-  isByProvider = false,
+  { isByProvider, codeOf }: Opening = {},
 ): Promise<string> {
   const { tokens, accounts } = platform.db;
   const createdAt = new Date(platform.now());
@@ -58,13 +73,17 @@ export async function createSession(
     if (tries === triesMax) refuse('unavailable');
     await endLeastRecentlyUsed(platform, account._id);
   }
-  const now = await accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1, 'twoFactor.enabledAt': 1 } });
+  const [now, hasOpener] = await Promise.all([
+    accounts.findOne({ _id: account._id }, { projection: { passwordHash: 1, suspendedAt: 1, 'twoFactor.enabledAt': 1 } }),
+    codeOf === undefined || hasSession(platform, account._id, codeOf),
+  ]);
   const isFactorNew = now?.twoFactor !== undefined && now.twoFactor.enabledAt.getTime() !== account.twoFactor?.enabledAt.getTime();
-  if (now?.passwordHash === account.passwordHash && now.suspendedAt === undefined && !isFactorNew) return token;
+  if (now?.passwordHash === account.passwordHash && now.suspendedAt === undefined && !isFactorNew && hasOpener) return token;
   await withSessionsEnded(platform, account._id, () => tokens.deleteOne({ _id }));
   if (now?.suspendedAt !== undefined) refuse('account_suspended');
   if (isFactorNew) refuse('two_factor_required');
-  return refuse('unauthorized', { hint: 'The password was changed a moment ago. Use the new password' });
+  const hint = hasOpener ? 'The password was changed a moment ago. Use the new password' : 'The login that made this link has ended';
+  return refuse('unauthorized', { hint });
 }
 
 /** Records the use of a session, at most every five minutes. Does not wait for the write and never fails. */
@@ -97,26 +116,32 @@ export async function listSessions(platform: Platform, actor: Pick<Actor, 'id'>,
   }));
 }
 
-/** Ends one of the caller's sessions, on every node at once; false when the caller has no such session. */
+/** Ends one of the caller's sessions with its login codes, on every node at once; false when the caller has no such session. */
 export async function endSession(platform: Platform, actor: Actor, tokenId: string): Promise<boolean> {
   const one = { _id: tokenId, accountId: actor.id, kind: 'session' as const };
   const { deletedCount } = await withSessionsEnded(platform, actor.id, () => platform.db.tokens.deleteOne(one));
+  await platform.db.loginCodes.deleteMany({ accountId: actor.id, sessionId: tokenId });
   return deletedCount > 0;
 }
 
-/** Deletes the other sessions of an account, and its login codes, which could open new ones. */
-async function deleteOtherSessions({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
+/**
+ * Deletes the sessions of an account but that of `tokenId`, and its login codes. A code that is used at the same moment may store its new session behind the
+ * point that a deletion has reached. It is answered only if the session that made it existed after that, so it is found by the next deletion: they are repeated
+ * until one finds nothing. Call it in a change of access versions.
+ */
+export async function deleteSessions({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
+  const others = { accountId, kind: 'session' as const, ...(tokenId !== null && { _id: { $ne: tokenId } }) };
+  for (let tries = 1; (await db.tokens.deleteMany(others)).deletedCount > 0; tries++) if (tries === triesMax) refuse('unavailable');
   await db.loginCodes.deleteMany({ accountId });
-  await db.tokens.deleteMany({ accountId, kind: 'session', ...(tokenId !== null && { _id: { $ne: tokenId } }) });
 }
 
 /** Ends all sessions of a person, on every node at once, and deletes the person's login codes. */
 export const endAllSessions = (platform: Platform, accountId: string): Promise<void> =>
-  withSessionsEnded(platform, accountId, () => deleteOtherSessions(platform, accountId, null));
+  withSessionsEnded(platform, accountId, () => deleteSessions(platform, accountId, null));
 
 /** Ends all of the caller's sessions but the one of `tokenId`, on every node at once, and deletes the caller's login codes. */
 export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: string | null): Promise<void> =>
-  withSessionsEnded(platform, actor.id, () => deleteOtherSessions(platform, actor.id, tokenId));
+  withSessionsEnded(platform, actor.id, () => deleteSessions(platform, actor.id, tokenId));
 
 /**
  * Changes the caller's password, or sets the first one, and ends all other sessions, on every node at once. Refuses as `requireOwnPassword` and
@@ -137,6 +162,6 @@ export async function changePassword(
     );
     if (matchedCount === 0) refusePassword('/currentPassword');
     await platform.db.passwordResets.deleteMany({ accountId: actor.id });
-    await deleteOtherSessions(platform, actor.id, client.tokenId);
+    await deleteSessions(platform, actor.id, client.tokenId);
   });
 }

@@ -97,7 +97,7 @@ async function resolveSignIn(platform: ApiPlatform, search: string, flow: Flow, 
   const { identity, loadNames } = await provider.verifyCallback(search, flow);
   const owner = await findIdentityOwner(platform, identity);
   if (owner && flow.isLinking) return { failure: 'already_linked' };
-  if (owner) return { token: (await openSession(platform, owner, client, true)).token };
+  if (owner) return { token: (await openSession(platform, owner, client, { isByProvider: true })).token };
   const ticket = { identity, names: toSuggestion(await loadNames()) };
   return { ticket: sealFor(platform, 'ticket', ticket, limits.signInTicketMs) };
 }

@@ -4,6 +4,8 @@ import { Schema } from 'mongoose';
 export interface LoginCodeDoc {
   _id: string;
   accountId: string;
+  /** The session that made the code, which works only while that session lasts. Absent in codes of a version that did not store it. */
+  sessionId?: string;
   /** Slot among the person's codes, 0-4. The unique index on it enforces the limit of 5. */
   slot: number;
   createdAt: Date;
