@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Choice, Described, ObjectOf } from './schemas.ts';
-import { IdOf, Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { IdOf, Nullable, OwnPassword, Timestamp, wellFormed } from './shared.ts';
 import { TwoFactorCode } from './two-factor.ts';
 import { DisplayName, Me, UserSummary } from './user.ts';
 
@@ -16,7 +16,8 @@ export const Username = Type.String({
 const Password = Type.String({
   minLength: 8,
   maxLength: 256,
-  description: 'The new password: 8 to 256 characters.',
+  ...wellFormed,
+  description: 'The new password: 8 to 256 characters, not the username and none of the most common passwords.',
   examples: ['correct horse battery staple'],
 });
 const token = Type.String({
@@ -48,8 +49,13 @@ export type RegisterInput = Static<typeof RegisterInput>;
 /** `POST /api/auth/login`. `code` is a code of an authenticator app or a recovery code, for an account with two-factor authentication. */
 export const LoginInput = ObjectOf(
   {
-    username: Type.String({ maxLength: 256, description: 'The username of the person.', examples: ['ada'] }),
-    password: Type.String({ maxLength: 256, description: 'The password of the person.', examples: ['correct horse battery staple'] }),
+    username: Type.String({ maxLength: 256, ...wellFormed, description: 'The username of the person.', examples: ['ada'] }),
+    password: Type.String({
+      maxLength: 256,
+      ...wellFormed,
+      description: 'The password of the person.',
+      examples: ['correct horse battery staple'],
+    }),
     code: Type.Optional(
       Described(
         TwoFactorCode,

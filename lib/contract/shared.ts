@@ -119,10 +119,20 @@ export const Picture = ObjectOf(
 );
 export type Picture = Static<typeof Picture>;
 
+/**
+ * Keywords of a text that must have no half of a surrogate pair. Such halves would all become U+FFFD, so that different passwords would be the same
+ * (docs/behavior/accounts.md#passwords).
+ */
+export const wellFormed = {
+  pattern: '^[^\\ud800-\\udfff]*$',
+  patternText: 'This has half of a character. Type it again.',
+} as const;
+
 /** The caller's own password. An account without a password leaves it out (docs/behavior/accounts.md#accounts-without-a-password). */
 export const OwnPassword = Type.Optional(
   Type.String({
     maxLength: 256,
+    ...wellFormed,
     description:
       'The current password of the caller. Omit it for an account without a password, which needs a login of the last 10 minutes.',
     examples: ['correct horse battery staple'],

@@ -216,6 +216,16 @@ describe('operators’ pages', () => {
         expect((await fetch(`http://127.0.0.1:${locked.port}/`, { headers: { authorization } })).status).to.equal(401);
     });
 
+    it('answers 200 for the password in another Unicode form, and 400 for bytes that are not UTF-8', async () => {
+      const statusOf = async (credentials: Buffer): Promise<number> => {
+        const authorization = `Basic ${credentials.toString('base64')}`;
+        return (await fetch(`http://127.0.0.1:${locked.port}/metrics`, { headers: { authorization } })).status;
+      };
+      expect(await statusOf(Buffer.from('ops:pässword:1'.normalize('NFD')))).to.equal(200);
+      for (const byte of [0xe4, 0xff])
+        expect(await statusOf(Buffer.from(`ops:p${String.fromCharCode(byte)}ssword:1`, 'latin1'))).to.equal(400);
+    });
+
     it('GET /healthz needs no password', async () => expect((await get(locked.port, '/healthz')).status).to.equal(200));
 
     it('answers 200 for user ops with the password', async () => {

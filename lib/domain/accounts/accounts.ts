@@ -10,6 +10,7 @@ import type { Actor } from '../members/access.ts';
 import { requireAdmittingInvite } from '../members/invites.ts';
 import { withMemberRename } from '../members/member-names.ts';
 import { authenticatePerson } from './authentication.ts';
+import { requireNewPassword } from './new-passwords.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 import { getTag, toUserSummary } from './public-profiles.ts';
 import { type Client, createSession, type Opening } from './sessions.ts';
@@ -69,11 +70,12 @@ async function requireRegistration(platform: Platform, { invite }: RegisterInput
 /**
  * Creates a person's account with the id `newId` and opens its first session. Refuses with `username_taken` if the name is taken, also by a concurrent
  * registration, and for the username of the platform's own account. Refuses `registration_closed`, and `invite_required` or as `requireAdmittingInvite` if
- * registration needs an invite. A name that is known to be taken is refused before the password is hashed. Otherwise
+ * registration needs an invite, and as `requireNewPassword`. A name that is known to be taken is refused before the password is hashed. Otherwise
  * refuses as `queueHash` does.
  */
 export async function register(platform: Platform, input: RegisterInput, newId: string, client: Client): Promise<Session> {
   const { accounts } = platform.db;
+  requireNewPassword(input.password, input.username, '/password');
   await requireRegistration(platform, input);
   if (input.username === systemAccount.username) refuse('username_taken');
   const existing = await accounts.findOne({ username: input.username, kind: 'person' });

@@ -4,6 +4,7 @@ import type { PasswordResetInput, PasswordResetPreview } from '../../contract/au
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';
+import { requireNewPassword } from './new-passwords.ts';
 import { previewCode, requireCodeOwner, validCodeFilter } from './one-use-codes.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 import { type Client, endAllSessions } from './sessions.ts';
@@ -32,11 +33,12 @@ export const previewPasswordReset = async (platform: Platform, code: string): Pr
 
 /**
  * Uses up a code, sets the person's new password, and ends all sessions and login codes on every node at once. Refuses with 401, which is the same for an
- * unknown, a used and an expired code. One conditional delete decides, so only one of several simultaneous requests succeeds. Also refuses as `queueHash`.
+ * unknown, a used and an expired code. One conditional delete decides, so only one of several simultaneous requests succeeds. Also refuses as `requireNewPassword` and `queueHash`.
  */
 export async function resetPassword(platform: Platform, { code, newPassword }: PasswordResetInput, { address }: Client): Promise<void> {
   const { passwordResets, accounts } = platform.db;
-  await requireCodeOwner(platform, await passwordResets.findOne(validCodeFilter(platform, code)), hint); // a wrong code costs no hash
+  const { username } = await requireCodeOwner(platform, await passwordResets.findOne(validCodeFilter(platform, code)), hint); // a wrong code costs no hash
+  requireNewPassword(newPassword, username, '/newPassword');
   const passwordHash = await queueHash(address, () => hashPassword(newPassword));
   const { _id } = await requireCodeOwner(platform, await passwordResets.findOneAndDelete(validCodeFilter(platform, code)), hint);
   await accounts.updateOne({ _id }, { $set: { passwordHash } });

@@ -29,9 +29,17 @@ export const queueHash = createFairQueue(
   },
 );
 
-/** Hashes a password for storage. Call it inside `queueHash`. */
-export const hashPassword = (password: string): Promise<string> => hash(password, hashOptions);
+/** Hashes a password for storage, in the form NFC: devices type the same letters in different forms. Call it inside `queueHash`. */
+export const hashPassword = (password: string): Promise<string> => hash(password.normalize('NFC'), hashOptions);
 
-/** Whether `password` matches the hash `storedHash`. With null it takes as long and returns false. Call it inside `queueHash`. */
-export const verifyPassword = async (storedHash: string | null, password: string): Promise<boolean> =>
-  (await verify(storedHash ?? dummyHash, password)) && storedHash !== null;
+/**
+ * The forms in which a password may have been hashed: NFC, and for hashes of versions that did not normalize as it was typed, which is NFC or NFD in practice.
+ * Most passwords have one form.
+ */
+const listForms = (password: string): string[] => [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
+
+/** Whether `password` matches the hash `storedHash`. With null it takes as long as a wrong one and returns false. Call it inside `queueHash`. */
+export async function verifyPassword(storedHash: string | null, password: string): Promise<boolean> {
+  for (const form of listForms(password)) if ((await verify(storedHash ?? dummyHash, form)) && storedHash !== null) return true;
+  return false;
+}

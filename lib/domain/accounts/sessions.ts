@@ -9,6 +9,7 @@ import type { Actor } from '../members/access.ts';
 import type { Client } from './client.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { describeDevice } from './device-name.ts';
+import { requireNewPassword } from './new-passwords.ts';
 import { refusePassword, requireOwnPassword } from './own-password.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 
@@ -144,8 +145,8 @@ export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: stri
   withSessionsEnded(platform, actor.id, () => deleteSessions(platform, actor.id, tokenId));
 
 /**
- * Changes the caller's password, or sets the first one, and ends all other sessions, on every node at once. Refuses as `requireOwnPassword` and
- * `queueHash`.
+ * Changes the caller's password, or sets the first one, and ends all other sessions, on every node at once. Refuses as `requireNewPassword`,
+ * `requireOwnPassword` and `queueHash`.
  */
 export async function changePassword(
   platform: Platform,
@@ -153,6 +154,7 @@ export async function changePassword(
   { currentPassword, newPassword }: PasswordInput,
   client: Client,
 ): Promise<void> {
+  requireNewPassword(newPassword, actor.account.username, '/newPassword');
   const before = await requireOwnPassword(platform, actor.id, currentPassword, client, '/currentPassword');
   const after = await queueHash(client.address, () => hashPassword(newPassword));
   await withSessionsEnded(platform, actor.id, async () => {

@@ -14,6 +14,7 @@ export const hasTwoFactor = <T extends Pick<AccountDoc, '_id' | 'twoFactor'>>(ac
 
 /** SHA-1, six digits and 30 s: what every authenticator app supports. */
 const totpOptions = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+const totpPattern = /^[0-9]{6}$/;
 
 /** The random bits of a recovery code are too many to guess, so its SHA-256 needs no salt. */
 const recoveryCodeBytes = 10;
@@ -32,7 +33,9 @@ export function toTotpUri({ config: { baseUrl } }: Platform, username: string, s
 
 /** The time step in which `code` is right for `secret`: the current one, the one before or the one after; null if it is wrong. */
 export function findTimeStep(secret: string, code: string, now: number): number | null {
-  const delta = TOTP.validate({ ...totpOptions, secret: Secret.fromBase32(secret), token: normalizeCode(code), timestamp: now, window: 1 });
+  const token = normalizeCode(code);
+  if (!totpPattern.test(token)) return null; // the library throws for a text whose UTF-8 has another length
+  const delta = TOTP.validate({ ...totpOptions, secret: Secret.fromBase32(secret), token, timestamp: now, window: 1 });
   return delta === null ? null : TOTP.counter({ period: totpOptions.period, timestamp: now }) + delta;
 }
 
@@ -87,5 +90,5 @@ async function consumeTotp(platform: Platform, account: TwoFactorAccount, code: 
  */
 export function consumeCode(platform: Platform, account: TwoFactorAccount, given: string): Promise<boolean> {
   const code = normalizeCode(given);
-  return /^[0-9]{6}$/.test(code) ? consumeTotp(platform, account, code) : consumeRecoveryCode(platform, account, code);
+  return totpPattern.test(code) ? consumeTotp(platform, account, code) : consumeRecoveryCode(platform, account, code);
 }
