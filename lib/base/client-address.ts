@@ -18,6 +18,18 @@ function toRateLimitKey(address: string): string {
   return `${network.toString()}/${networkBits}`;
 }
 
+/** The wider networks of IPv6 that providers give to one customer, in bits, the widest first. */
+const customerBits = [48, 56];
+
+/** The networks of `address`, which is in the form that rate limits count, the widest first and itself last. Only IPv6 has more than one. */
+export function listNetworks(address: string): string[] {
+  if (!ipaddr.IPv6.isValidCIDR(address)) return [address];
+  return [
+    ...customerBits.map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address.split('/', 1)[0]}/${bits}`).toString()}/${bits}`),
+    address,
+  ];
+}
+
 /**
  * The client's address in the form that rate limits count (`toRateLimitKey`). It is the address that the outermost trusted proxy saw, or `remote` without
  * trusted proxies. `forwarded` is the X-Forwarded-For header, `remote` the address of the connection, and `trustedProxies` the number of trusted proxies

@@ -50,6 +50,7 @@ export const limits = {
   refusalsDelayed: 1000,
   loginsPerMinute: 10,
   loginsBurst: 10,
+  loginWindowMs: 60_000,
   hashesAtOnce: 2,
   hashesWaiting: 200,
   hashesWaitingPerAddress: 40,

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { hash, type Options, verify } from '@node-rs/argon2';
 import { refuse } from '../../base/errors.ts';
-import { createFairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
+import { createNewcomerQueue } from '../../base/newcomer-queue.ts';
 
 /** Argon2id (the library's default kind) at 19 MiB and two passes. */
 export const hashOptions: Options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -17,12 +17,12 @@ export const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$2ANkgg8Sx7p6SEWfDE6uCg$
 const maxRunning = Math.min(limits.hashesAtOnce, Math.max(1, availableParallelism() - 1));
 
 /**
- * Runs `work`, which hashes a password, in a queue that is fair between addresses. Hashing uses the thread pool of the process, as file access does, so only a
+ * Runs `work`, which hashes a password, in a queue that serves first the addresses and networks that hashed least in the last minute. Hashing uses the thread pool of the process, as file access does, so only a
  * few hashes run at once and the others wait. The process has one queue because it has one pool. Refuses `rate_limited` when too many hashes wait for
- * `address`, and `unavailable` when too many wait in all.
+ * `address`, and `unavailable` when too many wait in all: then the work of the address that hashed most is refused.
  */
-export const queueHash = createFairQueue(
-  { maxRunning, maxWaitingPerKey: limits.hashesWaitingPerAddress, maxWaiting: limits.hashesWaiting },
+export const queueHash = createNewcomerQueue(
+  { maxRunning, maxWaitingPerAddress: limits.hashesWaitingPerAddress, maxWaiting: limits.hashesWaiting, windowMs: limits.loginWindowMs },
   (reason) => {
     if (reason === 'key') refuse('rate_limited', { seconds: 1 }, { retryAfter: 1 });
     refuse('unavailable', undefined, { retryAfter: 2 });

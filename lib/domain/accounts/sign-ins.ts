@@ -1,6 +1,6 @@
 import { type ErrorCode, Refusal, refuse } from '../../base/errors.ts';
-import { createFairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
+import { createNewcomerQueue } from '../../base/newcomer-queue.ts';
 import {
   createSignInSecrets,
   type Identity,
@@ -76,9 +76,14 @@ export function toSignInFault(error: unknown): SignInFault {
   throw error;
 }
 
-/** Limits how many browsers a process verifies with the provider at once, fairly between addresses. */
-const queueVerification = createFairQueue(
-  { maxRunning: limits.signInsAtOnce, maxWaiting: limits.signInsWaiting, maxWaitingPerKey: limits.signInsWaitingPerAddress },
+/** Limits how many browsers a process verifies with the provider at once. It serves first the addresses that signed in least in the last minute. */
+const queueVerification = createNewcomerQueue(
+  {
+    maxRunning: limits.signInsAtOnce,
+    maxWaiting: limits.signInsWaiting,
+    maxWaitingPerAddress: limits.signInsWaitingPerAddress,
+    windowMs: limits.loginWindowMs,
+  },
   () => {
     throw new SignInFailure('unavailable');
   },

@@ -66,6 +66,29 @@ describe('the queue of passwords to hash', () => {
     expect([answer?.body.code, answer?.headers.get('Retry-After')]).to.deep.equal(['rate_limited', '1']);
   });
 
+  for (const [name, toAddress] of [
+    ['IPv4', (at: number) => `198.20.${Math.floor(at / 200)}.${at % 200}`],
+    ['IPv6, of one /48', (at: number) => `2001:db8:77:${(at * 16).toString(16)}::1`],
+  ] as const)
+    it(`400 addresses (${name}), each under its own limit, do not keep new addresses out`, async () => {
+      const { username } = await makePerson(api);
+      let left = 0;
+      const flood = inParallel(1200, async (at) => {
+        left++;
+        const answer = await attempt('nobody', 'a wrong password', toAddress(at % 400));
+        left--;
+        return answer;
+      });
+      for (let at = 0; at < 6; at++) {
+        // Each comes while the queue is full.
+        expect((await attempt(username, password, name === 'IPv4' ? `198.21.0.${at}` : `2001:db8:${at}::1`)).status).to.equal(200);
+        expect(left).to.be.greaterThan(0);
+      }
+      const { 401: tried = 0, 503: refused = 0, ...rest } = tally(await flood);
+      expect(rest).to.deep.equal({});
+      expect([tried > 0, refused > 0]).to.deep.equal([true, true]);
+    });
+
   it('503 with Retry-After for more than 200 waiting log-ins', async () => {
     const answers = await inParallel(500, (at) => attempt('nobody', 'a wrong password', `198.19.${1 + Math.floor(at / 250)}.${at % 250}`));
     const { 401: tried = 0, 503: refused = 0, ...rest } = tally(answers);
