@@ -23,7 +23,7 @@ import { countLoginAttempt } from './middleware/login-limits.ts';
 import { createPathCredentials, type PathCredentials } from './middleware/path-credentials.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
 import { createRequestMiddleware } from './middleware/request.ts';
-import { setCookie, setSessionCookie } from './middleware/session-cookie.ts';
+import { readCookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
 import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
@@ -86,7 +86,7 @@ async function runRoute(
       setNextPage: (next: Record<string, string> | null) => setNextPage(ctx, platform.config.baseUrl, next),
       setSessionCookie: (token: string | null) => setSessionCookie(ctx, platform.config.baseUrl, token),
       signInTicket: {
-        read: () => ctx.cookies.get(ticketCookie.name) ?? null,
+        read: () => readCookie(ctx, platform.config.baseUrl, ticketCookie),
         clear: () => setCookie(ctx, platform.config.baseUrl, ticketCookie, null),
       },
     };

@@ -8,7 +8,7 @@ import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { type Bucket, countInBucket } from '../../lib/store/redis/preflight.ts';
 import { toAddressBucket } from './middleware/address-charges.ts';
 import { toAddressLoginBucket } from './middleware/login-limits.ts';
-import { type Cookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
+import { type Cookie, readCookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
 import { isForPrograms } from './pages.ts';
 import type { State } from './state.ts';
 
@@ -73,7 +73,7 @@ export function serveSignIn(platform: ApiPlatform): Middleware<State> {
     const isAllowed = await charge(platform, toAddressLoginBucket(address));
     const client = { address, userAgent: ctx.get('User-Agent'), tokenId: null };
     const { returnTo, ...outcome } = isAllowed
-      ? await endSignIn(platform, ctx.search, ctx.cookies.get(flowCookie.name) ?? null, client)
+      ? await endSignIn(platform, ctx.search, readCookie(ctx, baseUrl, flowCookie), client)
       : { returnTo: '/', failure: 'rate_limited' as const };
     setCookie(ctx, baseUrl, flowCookie, null);
     if ('token' in outcome) setSessionCookie(ctx, baseUrl, outcome.token);

@@ -23,7 +23,10 @@ const parseUrl = (request: IncomingMessage): URL | null => {
  */
 function readSessionCookie({ headers }: IncomingMessage, baseUrl: string): string | null {
   if (headers.origin !== undefined && headers.origin !== new URL(baseUrl).origin) return null;
-  return /(?:^|;\s*)parlance_session=([^;\s]+)/.exec(headers.cookie ?? '')?.[1] ?? null;
+  const cookies = headers.cookie ?? '';
+  // Under https the name has a prefix (docs/behavior/requests.md#session-cookie). Sessions of the version before have none.
+  const prefixed = baseUrl.startsWith('https:') ? /(?:^|;\s*)__Host-parlance_session=([^;\s]+)/.exec(cookies) : null;
+  return (prefixed ?? /(?:^|;\s*)parlance_session=([^;\s]+)/.exec(cookies))?.[1] ?? null;
 }
 
 function rejectUpgrade(socket: Socket, status: string): void {

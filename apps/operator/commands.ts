@@ -119,6 +119,7 @@ function addChangeCommands(program: Command, take: (command: OperatorCommand) =>
     ['unsuspend', 'end the suspension of a person'],
     ['reset-password', 'print a link with which a person chooses a new password, once, within an hour'],
     ['reset-two-factor', 'turn off the two-factor authentication of a person who lost the device and the recovery codes'],
+    ['unlink-sign-in', 'unlink the account of the OpenID Connect provider that logs a person in; sessions stay'],
     ['end-sessions', 'end all sessions of a person'],
   ] as const)
     program

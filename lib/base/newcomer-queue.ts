@@ -3,7 +3,7 @@ import { listNetworks } from './client-address.ts';
 import type { QueueFull } from './fair-queue.ts';
 
 /** How many pieces of work a queue runs at once and keeps waiting, and for how long it remembers that an address has used it. */
-export interface NewcomerQueueOptions {
+interface NewcomerQueueOptions {
   maxRunning: number;
   maxWaitingPerAddress: number;
   maxWaiting: number;
@@ -57,7 +57,7 @@ export function createNewcomerQueue(
         try {
           onFull('all');
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       };
       waiting.push({ networks, start, refuse });

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Choice, Described, ObjectOf } from './schemas.ts';
 import { Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { OwnCode } from './two-factor.ts';
 
 /** What happens to a person's messages when the account is deleted: they stay and show a deleted account (`keep`), or are deleted, too (`delete`). */
 export const MessagesChoice = Choice(['keep', 'delete'], {
@@ -11,8 +12,9 @@ export type MessagesChoice = Static<typeof MessagesChoice>;
 
 /** `POST /api/users/@me/deletion`. */
 export const AccountDeletionInput = ObjectOf(
-  { password: OwnPassword, messages: MessagesChoice },
+  { password: OwnPassword, code: OwnCode, messages: MessagesChoice },
   'A request to delete the account of the caller after the grace period.',
+  { code: undefined },
 );
 export type AccountDeletionInput = Static<typeof AccountDeletionInput>;
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Choice, Described, ObjectOf } from './schemas.ts';
 import { IdOf, Nullable, OwnPassword, Timestamp, wellFormed } from './shared.ts';
-import { TwoFactorCode } from './two-factor.ts';
+import { OwnCode, TwoFactorCode } from './two-factor.ts';
 import { DisplayName, Me, UserSummary } from './user.ts';
 
 /** A username that a person chooses. */
@@ -157,7 +157,10 @@ export const OwnSession = ObjectOf(
 export type OwnSession = Static<typeof OwnSession>;
 
 /** `POST /api/users/@me/export`. */
-export const ExportInput = ObjectOf({ password: OwnPassword }, 'Requests an archive of the data of the caller.');
+export const ExportInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Requests an archive of the data of the caller.', {
+  code: undefined,
+});
+export type ExportInput = Static<typeof ExportInput>;
 
 /** The export of the caller's data. `bytes` and `expiresAt` are null until it is ready. */
 export const Export = ObjectOf(
@@ -177,5 +180,9 @@ export const Export = ObjectOf(
 export type Export = Static<typeof Export>;
 
 /** `PUT /api/users/@me/password`. */
-export const PasswordInput = ObjectOf({ currentPassword: OwnPassword, newPassword: Password }, 'Changes the password of the caller.');
+export const PasswordInput = ObjectOf(
+  { currentPassword: OwnPassword, newPassword: Password, code: OwnCode },
+  'Changes the password of the caller.',
+  { code: undefined },
+);
 export type PasswordInput = Static<typeof PasswordInput>;

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Username } from './auth.ts';
 import { Described, ObjectOf } from './schemas.ts';
 import { Nullable, OwnPassword, Timestamp } from './shared.ts';
+import { OwnCode } from './two-factor.ts';
 import { DisplayName } from './user.ts';
 
 /** `GET /api/auth/oidc/pending` 200: the sign-in of this browser that belongs to no account yet, with names that the provider suggests. */
@@ -51,6 +52,12 @@ export const OwnSignIn = ObjectOf(
 );
 export type OwnSignIn = Static<typeof OwnSignIn>;
 
-/** `PUT` and `DELETE /api/users/@me/sign-in`. */
-export const SignInPasswordInput = ObjectOf({ password: OwnPassword }, 'Confirms that the sign-in is linked or unlinked.');
+/** `PUT /api/users/@me/sign-in`. */
+export const SignInLinkInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Confirms that the sign-in is linked.', {
+  code: undefined,
+});
+export type SignInLinkInput = Static<typeof SignInLinkInput>;
+
+/** `DELETE /api/users/@me/sign-in`. */
+export const SignInPasswordInput = ObjectOf({ password: OwnPassword }, 'Confirms that the sign-in is unlinked.');
 export type SignInPasswordInput = Static<typeof SignInPasswordInput>;

@@ -13,6 +13,14 @@ export const TwoFactorCode = Type.String({
   examples: ['123456'],
 });
 
+/** The code of a change that only accounts with two-factor authentication must confirm by one. */
+export const OwnCode = Type.Optional(
+  Described(
+    TwoFactorCode,
+    'A code of the authenticator app or a recovery code, which is used up. Required, and read, only for an account with two-factor authentication.',
+  ),
+);
+
 /** `GET /api/users/@me/two-factor`. Without two-factor authentication `enabledAt` is null. */
 export const TwoFactorState = ObjectOf(
   {

@@ -127,6 +127,10 @@ const findProviderCode = (error: unknown): string | null => {
   return typeof code === 'string' && /^[a-z_]{1,64}$/.test(code) ? code : null;
 };
 
+/** Whether a subject can identify somebody. Halves of surrogate pairs would be stored as the same character, so different subjects would be equal. */
+export const isSubject = (subject: string): boolean =>
+  subject.trim() !== '' && subject.length <= limits.signInSubjectChars && !/\p{Surrogate}/u.test(subject);
+
 /** Claims of the ID token or of the provider's user information. */
 const toNames = (claims: Readonly<Record<string, unknown>>): SuggestedNames => {
   const read = (name: string): string | null => (typeof claims[name] === 'string' ? claims[name] : null);
@@ -173,7 +177,7 @@ export function createOpenIdProvider(client: OpenIdClient, outbound: Outbound, l
       const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true };
       const tokens = await attempt('token', () => oidc.authorizationCodeGrant(configuration, url, checks));
       const claims = tokens.claims() as oidc.IDToken; // `idTokenExpected` requires them
-      if (claims.sub.length > limits.signInSubjectChars) throw toFailure('subject', new Error('too long'));
+      if (!isSubject(claims.sub)) throw toFailure('subject', { code: 'not_valid' });
       return {
         identity: { issuer: claims.iss, subject: claims.sub },
         loadNames: async () => {

@@ -150,8 +150,11 @@ describe('gateway: close codes', () => {
 
   it('accepts the session cookie from our origin or without one, and not from another', async () => {
     const person = await fixture.makeAccount('person', place.server);
-    const cookie = `theme=dark; parlance_session=${person.token}`;
-    for (const headers of [{ cookie }, { cookie, origin: 'https://chat.example' }]) {
+    const cookie = `theme=dark; __Host-parlance_session=${person.token}`;
+    const old = `parlance_session=${person.token}; theme=dark`;
+    // A neighbouring host can set a cookie without the prefix, but not another one with it.
+    const planted = `parlance_session=${bot.token}; ${cookie}`;
+    for (const headers of [{ cookie }, { cookie, origin: 'https://chat.example' }, { cookie: old }, { cookie: planted }]) {
       const client = fixture.connect(0, '/', headers);
       await client.until(10);
       client.send({ op: 2, d: {} });

@@ -123,6 +123,21 @@ describe('operators’ commands for accounts', () => {
     expect(text).to.include(`identity: “${identity.subject}” of ${identity.issuer} since 1970-01-01T00:00:00.000Z`);
   });
 
+  it('unlink-sign-in unlinks it; the account of the provider logs in no more, and sessions stay', async () => {
+    const identity = { issuer: 'https://sso.example.org', subject: `subject ${person.id}`, linkedAt: new Date(0) };
+    expect(await json('unlink-sign-in', person.id)).to.include({ ok: true, changed: false });
+    await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { identity } });
+    expect(await json('unlink-sign-in', person.id)).to.include({ command: 'unlink-sign-in', changed: true, id: person.id });
+    expect((await json('account', person.id)).account).to.include({ identity: null });
+    expect(await isAlive(person)).to.equal(true);
+    expect(await json('unlink-sign-in', person.id)).to.include({ changed: false });
+    await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { identity, passwordHash: null } });
+    expect((await run('unlink-sign-in', person.id)).text).to.include('reset-password');
+    const bot = await makeApplication(api, await makePerson(api));
+    expect(await codeOf(run('unlink-sign-in', bot.id))).to.equal('invalid_request');
+    for (const id of unknownIds) expect(await codeOf(run('unlink-sign-in', id))).to.equal('not_found');
+  });
+
   describe('delete-account and keep-account', () => {
     const scheduled = async (): Promise<unknown> => ((await json('account', person.id)).account as { deletion: unknown }).deletion;
 

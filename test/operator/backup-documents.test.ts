@@ -121,6 +121,25 @@ describe('documents of a backup', () => {
       expect(stored).to.deep.equal([{ ...account('1'), username: 'deleted 1', passwordHash: null }, account('2')]);
     });
 
+    it('an identity that moved to another account belongs to the one that was linked last', async () => {
+      const account = (_id: string, day: number): AnyDoc => ({
+        _id,
+        kind: 'person',
+        username: `name${_id}`,
+        passwordHash: 'x',
+        identity: { issuer: 'https://sso.example.org', subject: 'same', linkedAt: new Date(day) },
+      });
+      const bare = (_id: string): AnyDoc => ({ _id, kind: 'person', username: `name${_id}`, passwordHash: 'x' });
+      for (const [first, second, wanted] of [
+        [account('1', 1), account('2', 2), [bare('1'), account('2', 2)]],
+        [account('1', 2), account('2', 1), [account('1', 2), bare('2')]],
+      ] as const) {
+        const { refused, stored } = await store('accounts', [first, second]);
+        expect(refused).to.deep.equal([]);
+        expect(stored).to.deep.equal(wanted);
+      }
+    });
+
     it('documents that are stored already stay as they are', async () => {
       const { stored, refused } = await store('reads', [
         { _id: '1', n: 1 },

@@ -129,6 +129,12 @@ describe('operators’ pages for people and servers', () => {
     await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { twoFactor } });
     expect(await act(`${path}/reset-two-factor`)).to.contain('The password alone logs in.');
     expect(await newest()).to.include({ command: 'reset-two-factor', outcome: 'done', targetId: person.id });
+    expect(await show(path)).not.to.contain('Unlink account');
+    const identity = { issuer: 'https://sso.example.org', subject: `subject ${person.id}`, linkedAt: new Date() };
+    await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { identity } });
+    expect(textOf(await show(path))).to.match(/Linked account.*https:\/\/sso\.example\.org/);
+    expect(await act(`${path}/unlink-sign-in`)).to.contain('logs in to it now');
+    expect(await newest()).to.include({ command: 'unlink-sign-in', outcome: 'done', targetId: person.id });
   });
 
   it('shows the link of a new password once, in a response that is not stored, and in no log', async () => {

@@ -11,10 +11,10 @@ export const accountDeletionRoutes: readonly Route[] = [
     path: '/api/users/@me/deletion',
     auth: 'person',
     summary:
-      'Schedules the deletion of the caller’s account after a grace period, and ends all other sessions at once. `messages` says whether the caller’s messages stay, shown as those of a deleted account, or are deleted, too. A repeated request replaces the choice but not the date. A wrong password is 400 and counts as a login does.',
+      'Schedules the deletion of the caller’s account after a grace period, and ends all other sessions at once. `messages` says whether the caller’s messages stay, shown as those of a deleted account, or are deleted, too. A repeated request replaces the choice but not the date. With two-factor authentication it needs a code. A wrong password is 400 and counts as a login does.',
     body: AccountDeletionInput,
     reply: { status: 200, body: AccountDeletion },
-    errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
       return requestAccountDeletion(platform, actor, body, client);

@@ -12,13 +12,21 @@ export const exportsRoutes: readonly Route[] = [
     path: '/api/users/@me/export',
     auth: 'person',
     summary:
-      'Requests an archive with the caller’s data, which is made in the background. While one is being made, returns that one. A direct message of the system account tells when it is ready. A wrong password is 400 and counts as a login does.',
+      'Requests an archive with the caller’s data, which is made in the background. While one is being made, returns that one. A direct message of the system account tells when it is ready. With two-factor authentication it needs a code. A wrong password is 400 and counts as a login does.',
     body: ExportInput,
     reply: { status: 202, body: Export },
-    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'exported_recently', 'rate_limited', 'unavailable'],
+    errors: [
+      'invalid_request',
+      'unauthorized',
+      'bots_not_allowed',
+      'exported_recently',
+      'rate_limited',
+      'two_factor_locked',
+      'unavailable',
+    ],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
-      return requestExport(platform, actor, body.password, client);
+      return requestExport(platform, actor, body, client);
     },
   }),
   route({

@@ -50,10 +50,10 @@ export const sessionsRoutes: readonly Route[] = [
     path: '/api/users/@me/password',
     auth: 'person',
     summary:
-      'Changes the caller’s password and ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working. A wrong current password is 400 and counts as a login does.',
+      'Changes the caller’s password and ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working. With two-factor authentication it needs a code. A wrong current password is 400 and counts as a login does.',
     body: PasswordInput,
     reply: { status: 204 },
-    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
       await changePassword(platform, actor, body, client);

@@ -1,5 +1,5 @@
 import { LoginInput, Session } from '../../../lib/contract/auth.ts';
-import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
+import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
 import {
   createAccountByTicket,
   getOwnSignIn,
@@ -24,7 +24,7 @@ export const signInRoutes: readonly Route[] = [
     summary: 'Returns the sign-in by OpenID Connect of this browser that belongs to no account yet, with names for a new account.',
     reply: { status: 200, body: PendingSignIn },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
-    run: async (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket.read()),
+    run: (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket.read()),
   }),
   route({
     operationId: 'createAccountBySignIn',
@@ -102,8 +102,8 @@ export const signInRoutes: readonly Route[] = [
     path: '/api/users/@me/sign-in',
     auth: 'person',
     summary:
-      'Links the pending sign-in of this browser to the caller, who gives the own password. A wrong password counts as a login does.',
-    body: SignInPasswordInput,
+      'Links the pending sign-in of this browser to the caller. Needs the own password, and with two-factor authentication a code. A wrong password counts as a login does.',
+    body: SignInLinkInput,
     reply: { status: 204 },
     errors: [
       'invalid_request',
@@ -113,6 +113,7 @@ export const signInRoutes: readonly Route[] = [
       'not_found',
       'already_linked',
       'rate_limited',
+      'two_factor_locked',
       'unavailable',
     ],
     run: async (platform, actor, { body, client, countLoginAttempt, signInTicket }) => {

@@ -53,6 +53,14 @@ const actions: Readonly<Record<string, Action<AccountDetails>>> = {
     isOffered: (account) => isPerson(account) && account.twoFactor,
     toCommand: ({ id: userId }) => ({ command: 'reset-two-factor', userId }),
   },
+  'unlink-sign-in': {
+    label: 'Unlink account of the provider',
+    about:
+      'The account of the OpenID Connect provider no longer logs the person in. Sessions stay: end them, too, if somebody else used it. A person without a password needs a password link.',
+    fields: [],
+    isOffered: (account) => isPerson(account) && account.identity !== null,
+    toCommand: ({ id: userId }) => ({ command: 'unlink-sign-in', userId }),
+  },
   'delete-account': {
     label: 'Delete account',
     about: 'Deletes the account after the grace period. Until then the person can cancel it. It is refused while the person owns servers.',

@@ -97,13 +97,15 @@ function LinkForm({ name, onDone, onSwitch }: FormProps & { onSwitch: (() => voi
   const task = useTask();
   const user = me.value;
   const link = async (): Promise<void> => {
-    if (user) return call('PUT', '/api/users/@me/sign-in', { password: password.value });
-    const body = { username: username.value, password: password.value, ...(code.value && { code: code.value }) };
-    await call('POST', '/api/auth/oidc/link', body).catch((fault: unknown) => {
-      if (fault instanceof ApiError && fault.code === 'two_factor_required') code.value ??= '';
+    const proof = { password: password.value, ...(code.value && { code: code.value }) };
+    const request = user
+      ? call('PUT', '/api/users/@me/sign-in', proof)
+      : call('POST', '/api/auth/oidc/link', { username: username.value, ...proof });
+    await request.catch((fault: unknown) => {
+      if (fault instanceof ApiError && (fault.code === 'two_factor_required' || fault.at('/code') !== undefined)) code.value ??= '';
       throw fault;
     });
-    return restore();
+    return user ? undefined : restore();
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -127,8 +129,10 @@ function LinkForm({ name, onDone, onSwitch }: FormProps & { onSwitch: (() => voi
         onValue={(value) => (password.value = value)}
         error={task.error?.at('/password')}
       />
-      {code.value !== null && <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} />}
-      <ErrorNotice error={task.error} shown={['/password']} />
+      {code.value !== null && (
+        <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} error={task.error?.at('/code')} />
+      )}
+      <ErrorNotice error={task.error} shown={['/password', '/code']} />
       <Button type="submit" variant="main" busy={task.busy}>
         Link account
       </Button>

@@ -9,7 +9,7 @@ import { findServerIds } from '../members/memberships.ts';
 import { toDurationMs } from '../retention.ts';
 import { storeAccountRemoval } from '../servers/removals.ts';
 import { toAccountDeletion } from './accounts.ts';
-import { refusePassword, requireOwnPassword } from './own-password.ts';
+import { type CheckedFactors, refusePassword, requireOwnFactors } from './own-password.ts';
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';
 
@@ -42,7 +42,7 @@ export interface DeletionOptions {
  */
 async function scheduleDeletion(
   { db, config, now, accessVersions }: Platform,
-  filter: { _id: string; passwordHash?: string | null },
+  filter: { _id: string } & Partial<CheckedFactors>,
   { messages, now: isImmediate = false }: DeletionOptions,
 ): Promise<AccountDeletion | null> {
   const at = new Date(now() + (isImmediate ? 0 : toDurationMs(config.ACCOUNT_DELETION_DAYS)));
@@ -60,17 +60,17 @@ async function scheduleDeletion(
 
 /**
  * Schedules the deletion of the caller's account after the grace period (docs/behavior/accounts.md#account-deletion), and ends all other sessions. A repeated
- * request replaces the choice but not the date. Refuses `invalid_request` for a wrong password, and `owns_servers`.
+ * request replaces the choice but not the date. Refuses as `requireOwnFactors`, and `owns_servers`.
  */
 export async function requestAccountDeletion(
   platform: Platform,
   actor: Actor,
-  { password, messages }: AccountDeletionInput,
+  { password, code, messages }: AccountDeletionInput,
   client: Client,
 ): Promise<AccountDeletion> {
-  const passwordHash = await requireOwnPassword(platform, actor.id, password, client, '/password');
+  const factors = await requireOwnFactors(platform, actor.id, { password, code }, client, '/password');
   await requireNoOwnedServers(platform, actor.id);
-  const scheduled = await scheduleDeletion(platform, { _id: actor.id, passwordHash }, { messages });
+  const scheduled = await scheduleDeletion(platform, { _id: actor.id, ...factors }, { messages });
   if (!scheduled) return refusePassword('/password');
   await endOtherSessions(platform, actor, client.tokenId);
   return scheduled;

@@ -1,33 +1,44 @@
 import { refuse, refuseField } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 import type { LoginInput, Session } from '../../contract/auth.ts';
-import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInPasswordInput } from '../../contract/sign-in.ts';
-import type { Identity } from '../../outbound/openid-provider.ts';
-import { isDuplicateKey } from '../../store/mongo/database.ts';
+import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../contract/sign-in.ts';
+import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
+import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { newPerson, openSession } from './accounts.ts';
 import { authenticatePerson } from './authentication.ts';
-import { isFreshSignIn, refusePassword, requireOwnPassword } from './own-password.ts';
+import { type CheckedFactors, isFreshSignIn, refusePassword, requireOwnFactors, requireOwnPassword } from './own-password.ts';
 import type { Client } from './sessions.ts';
 import { findIdentityOwner, readTicket, type Ticket } from './sign-ins.ts';
+import { requirePersonAccount } from './suspensions.ts';
 import { systemAccount } from './system-account.ts';
 
+const refuseTicket = ({ OIDC_NAME }: Platform['config']): never =>
+  refuse('unauthorized', { hint: `This sign-in has expired or was used. Log in with ${OIDC_NAME} again` });
+
+/** Whether the identity of a ticket was unlinked from an account since the provider confirmed it. */
+const isOutdated = ({ db }: Platform, { identity: { issuer, subject }, expiresAt }: Ticket): Promise<boolean> =>
+  exists(db.accounts, {
+    'unlinked.issuer': issuer,
+    'unlinked.subject': subject,
+    'unlinked.at': { $gte: new Date(expiresAt - limits.signInTicketMs) },
+  });
+
 /** The valid ticket of a browser. Refuses 404 where no provider is configured, and 401 without a valid ticket. */
-function requireTicket(platform: ApiPlatform, sealed: string | null): Ticket {
+async function requireTicket(platform: ApiPlatform, sealed: string | null): Promise<Ticket> {
   if (platform.openIdProvider === null) refuse('not_found', { what: 'path' });
-  const { OIDC_NAME } = platform.config;
-  return (
-    readTicket(platform, sealed) ?? refuse('unauthorized', { hint: `This sign-in has expired or was used. Log in with ${OIDC_NAME} again` })
-  );
+  const ticket = readTicket(platform, sealed);
+  return ticket === null || (await isOutdated(platform, ticket)) ? refuseTicket(platform.config) : ticket;
 }
 
 const refuseTaken = ({ OIDC_NAME }: Platform['config']): never =>
   refuse('already_linked', { reason: `This ${OIDC_NAME} account already belongs to an account here. Log in with ${OIDC_NAME}` });
 
 /** The sign-in of a browser that belongs to no account yet. Refuses as `requireTicket` does. */
-export function getPendingSignIn(platform: ApiPlatform, sealedTicket: string | null): PendingSignIn {
-  const { names, expiresAt } = requireTicket(platform, sealedTicket);
+export async function getPendingSignIn(platform: ApiPlatform, sealedTicket: string | null): Promise<PendingSignIn> {
+  const { names, expiresAt } = await requireTicket(platform, sealedTicket);
   return { ...names, expiresAt: new Date(expiresAt).toISOString() };
 }
 
@@ -43,33 +54,38 @@ export async function createAccountByTicket(
   newId: string,
   client: Client,
 ): Promise<Session> {
-  const { identity } = requireTicket(platform, sealedTicket);
+  const ticket = await requireTicket(platform, sealedTicket);
+  const { identity } = ticket;
   if (platform.config.OIDC_ACCOUNTS === 'link') refuse('registration_closed');
   if (input.username === systemAccount.username) refuse('username_taken');
   const account = { ...newPerson(platform, newId, input, null), identity: { ...identity, linkedAt: new Date(platform.now()) } };
-  if (await insertNew(platform.db.accounts, account)) return openSession(platform, account, client, { isByProvider: true });
+  if (await insertNew(platform.db.accounts, account)) {
+    if (!(await isOutdated(platform, ticket))) return openSession(platform, account, client, { isByProvider: true });
+    await platform.db.accounts.deleteOne({ _id: newId }); // the identity was free because it had just been unlinked
+    return refuseTicket(platform.config);
+  }
   return (await findIdentityOwner(platform, identity)) ? refuseTaken(platform.config) : refuse('username_taken');
 }
 
 /**
- * Links an identity to an account whose password hash is `passwordHash`, if the account has no other and is not suspended. One conditional write and a unique
- * index decide, so an account has one identity and an identity one account. `field` is that of the password, which may have been changed a moment ago.
+ * Links the identity of a ticket to an account whose password and two-factor authentication are `factors`, if the account has no other and is not suspended. One
+ * conditional write and a unique index decide, so an account has one identity and an identity one account. `field` is that of the password, which may have been
+ * changed a moment ago.
  */
-async function linkIdentity(
-  platform: Platform,
-  accountId: string,
-  passwordHash: string | null,
-  identity: Identity,
-  field: string,
-): Promise<void> {
+async function linkIdentity(platform: Platform, accountId: string, factors: CheckedFactors, ticket: Ticket, field: string): Promise<void> {
   const { accounts } = platform.db;
-  const filter = { _id: accountId, passwordHash, identity: { $exists: false }, suspendedAt: { $exists: false } };
+  const { identity } = ticket;
+  const filter = { _id: accountId, ...factors, identity: { $exists: false }, suspendedAt: { $exists: false } };
   const set = { identity: { issuer: identity.issuer, subject: identity.subject, linkedAt: new Date(platform.now()) } };
   const { matchedCount } = await accounts.updateOne(filter, { $set: set }).catch((error: unknown) => {
     if (isDuplicateKey(error)) return refuseTaken(platform.config);
     throw error;
   });
-  if (matchedCount > 0) return;
+  if (matchedCount > 0) {
+    if (!(await isOutdated(platform, ticket))) return;
+    await accounts.updateOne({ _id: accountId, identity: set.identity }, { $unset: { identity: 1 } }); // it was free because it had just been unlinked
+    return refuseTicket(platform.config);
+  }
   const account = await accounts.findOne({ _id: accountId });
   if (account?.suspendedAt !== undefined) refuse('account_suspended');
   if (account?.identity) refuse('already_linked', { reason: 'Your account is already linked. Unlink it first' });
@@ -86,23 +102,35 @@ export async function linkByPassword(
   input: LoginInput,
   client: Client,
 ): Promise<Session> {
-  const { identity } = requireTicket(platform, sealedTicket);
+  const ticket = await requireTicket(platform, sealedTicket);
   const account = await authenticatePerson(platform, input, client);
-  await linkIdentity(platform, account._id, account.passwordHash, identity, '/password');
+  const factors = { passwordHash: account.passwordHash, 'twoFactor.enabledAt': account.twoFactor?.enabledAt ?? null };
+  await linkIdentity(platform, account._id, factors, ticket, '/password');
   return openSession(platform, account, client);
 }
 
-/** Links the identity of a ticket to the caller, who gives the own password. Refuses as `requireTicket` and `requireOwnPassword`, and `already_linked`. */
+/**
+ * Links the identity of a ticket to the caller, who gives the own password, and a code with two-factor authentication. Refuses as `requireTicket` and
+ * `requireOwnFactors`, and `already_linked`.
+ */
 export async function linkOwnIdentity(
   platform: ApiPlatform,
   actor: Actor,
   sealedTicket: string | null,
-  { password }: SignInPasswordInput,
+  { password, code }: SignInLinkInput,
   client: Client,
 ): Promise<void> {
-  const { identity } = requireTicket(platform, sealedTicket);
-  const passwordHash = await requireOwnPassword(platform, actor.id, password, client, '/password');
-  await linkIdentity(platform, actor.id, passwordHash, identity, '/password');
+  const ticket = await requireTicket(platform, sealedTicket);
+  const factors = await requireOwnFactors(platform, actor.id, { password, code }, client, '/password');
+  await linkIdentity(platform, actor.id, factors, ticket, '/password');
+}
+
+/** Unlinks the identity of the account that `filter` matches, and notes it, so that earlier tickets do not link it again. Returns whether there was one. */
+async function unlink({ db, now }: Platform, filter: { _id: string; passwordHash?: string }): Promise<boolean> {
+  const at = new Date(now());
+  const set = { unlinked: { issuer: '$identity.issuer', subject: '$identity.subject', at } };
+  const linked = { ...filter, 'identity.subject': { $exists: true } };
+  return (await db.accounts.updateOne(linked, [{ $set: set }, { $unset: 'identity' }])).matchedCount > 0;
 }
 
 /**
@@ -116,10 +144,14 @@ export async function unlinkOwnIdentity(
   client: Client,
 ): Promise<void> {
   const passwordHash = await requireOwnPassword(platform, actor.id, password, client, '/password');
-  if (passwordHash === null) refuseField('/password', 'Set a password first. Without one you could not log in any more.');
-  const filter = { _id: actor.id, passwordHash, identity: { $exists: true } };
-  const { matchedCount } = await platform.db.accounts.updateOne(filter, { $unset: { identity: 1 } });
-  if (matchedCount === 0) refuse('not_found', { what: 'linked account' });
+  if (passwordHash === null) return refuseField('/password', 'Set a password first. Without one you could not log in any more.');
+  if (!(await unlink(platform, { _id: actor.id, passwordHash }))) refuse('not_found', { what: 'linked account' });
+}
+
+/** Unlinks a person's identity for an operator. Refuses as `requirePersonAccount`. */
+export async function unlinkAsOperator(platform: Platform, id: string): Promise<{ account: AccountDoc; isChanged: boolean }> {
+  const account = await requirePersonAccount(platform, id);
+  return { account, isChanged: await unlink(platform, { _id: id }) };
 }
 
 /** How the caller logs in. */

@@ -10,7 +10,7 @@ import type { Client } from './client.ts';
 import { newToken, sessionLifeMs } from './credentials.ts';
 import { describeDevice } from './device-name.ts';
 import { requireNewPassword } from './new-passwords.ts';
-import { refusePassword, requireOwnPassword } from './own-password.ts';
+import { refusePassword, requireOwnFactors } from './own-password.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 
 export type { Client } from './client.ts';
@@ -146,22 +146,19 @@ export const endOtherSessions = (platform: Platform, actor: Actor, tokenId: stri
 
 /**
  * Changes the caller's password, or sets the first one, and ends all other sessions, on every node at once. Refuses as `requireNewPassword`,
- * `requireOwnPassword` and `queueHash`.
+ * `requireOwnFactors` and `queueHash`.
  */
 export async function changePassword(
   platform: Platform,
   actor: Actor,
-  { currentPassword, newPassword }: PasswordInput,
+  { currentPassword, newPassword, code }: PasswordInput,
   client: Client,
 ): Promise<void> {
   requireNewPassword(newPassword, actor.account.username, '/newPassword');
-  const before = await requireOwnPassword(platform, actor.id, currentPassword, client, '/currentPassword');
+  const before = await requireOwnFactors(platform, actor.id, { password: currentPassword, code }, client, '/currentPassword');
   const after = await queueHash(client.address, () => hashPassword(newPassword));
   await withSessionsEnded(platform, actor.id, async () => {
-    const { matchedCount } = await platform.db.accounts.updateOne(
-      { _id: actor.id, passwordHash: before },
-      { $set: { passwordHash: after } },
-    );
+    const { matchedCount } = await platform.db.accounts.updateOne({ _id: actor.id, ...before }, { $set: { passwordHash: after } });
     if (matchedCount === 0) refusePassword('/currentPassword');
     await platform.db.passwordResets.deleteMany({ accountId: actor.id });
     await deleteSessions(platform, actor.id, client.tokenId);

@@ -1,4 +1,4 @@
-import { refuse, refuseField } from '../../base/errors.ts';
+import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type {
   RecoveryCodes,
@@ -12,7 +12,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { seal, unseal } from '../../store/seal.ts';
 import type { Actor } from '../members/access.ts';
-import { requireOwnPassword } from './own-password.ts';
+import { refuseCode, requireOwnPassword } from './own-password.ts';
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';
 import {
@@ -29,7 +29,6 @@ import {
 const readOwn = async ({ db }: Platform, { id }: Actor): Promise<AccountDoc> =>
   (await db.accounts.findOne({ _id: id })) ?? refuse('unauthorized', { hint: 'This account no longer exists' });
 
-const refuseCode = (): never => refuseField('/code', 'This code is wrong or was already used.');
 const refuseAlreadyOn = (): never => refuse('invalid_request', { reason: 'two-factor authentication is already on' });
 const refuseOff = (): never => refuse('invalid_request', { reason: 'two-factor authentication is off' });
 const refuseSetup = (): never => refuse('invalid_request', { reason: 'the setup has expired or was not started. Start again' });

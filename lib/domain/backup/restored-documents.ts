@@ -1,5 +1,6 @@
 import { type Collection, type Collections, exists, type Filter, withSharedFields } from '../../store/mongo/database.ts';
 import { insertMissing, insertNew } from '../../store/mongo/insert.ts';
+import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { OutboxEntry, ServerEvent } from '../../store/mongo/models/outbox.ts';
 import type { CollectionName } from './contents.ts';
 import type { AnyDoc } from './pages.ts';
@@ -109,11 +110,26 @@ async function releaseUsername(accounts: Collection<AnyDoc>, { username }: AnyDo
   if (holder) await accounts.updateOne({ _id: holder._id }, { $set: { username: `deleted ${holder._id}`, passwordHash: null } });
 }
 
+/**
+ * Takes the identity off the account that was linked to it first, and returns `doc` with or without its own: while the backup ran, the identity was unlinked
+ * from one account, or its account deleted, and then another one was linked to it.
+ */
+async function releaseIdentity(accounts: Collection<AnyDoc>, doc: AnyDoc): Promise<AnyDoc> {
+  if (doc.identity === undefined) return doc;
+  const { issuer, subject, linkedAt } = doc.identity as NonNullable<AccountDoc['identity']>;
+  const holder = { 'identity.issuer': issuer, 'identity.subject': subject } as Filter<AnyDoc>;
+  const earlier = { ...holder, 'identity.linkedAt': { $lt: linkedAt } } as Filter<AnyDoc>;
+  await accounts.updateOne(earlier, { $unset: { identity: 1 } });
+  if (!(await exists(accounts, holder))) return doc;
+  const { identity: _, ...rest } = doc;
+  return rest;
+}
+
 async function storeConflicting(collection: Collection<AnyDoc>, name: CollectionName, doc: AnyDoc): Promise<boolean> {
   if (await exists(collection, { _id: doc._id })) return true;
   if (name === 'accounts') {
     await releaseUsername(collection, doc);
-    return insertNew(collection, doc);
+    return insertNew(collection, await releaseIdentity(collection, doc));
   }
   const changed = await withoutConflict(collection, name, doc);
   return changed !== null && (await insertNew(collection, changed));

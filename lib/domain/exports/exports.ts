@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Export } from '../../contract/auth.ts';
+import type { Export, ExportInput } from '../../contract/auth.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ExportDoc } from '../../store/mongo/models/export.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
-import { requireOwnPassword } from '../accounts/own-password.ts';
+import { requireOwnFactors } from '../accounts/own-password.ts';
 import type { Client } from '../accounts/sessions.ts';
 import type { Actor } from '../members/access.ts';
 import { deleteParts, openParts } from './export-parts.ts';
@@ -53,12 +53,17 @@ function newExport(platform: FilesPlatform, accountId: string): ShownExport {
 }
 
 /**
- * Requests an export of the caller's data, which a worker makes. While one is waiting or running, returns that one. Refuses a wrong password as
- * `requireOwnPassword` does, and with `exported_recently` within 24 hours after the last request, unless that one has failed. The unique index on the account
+ * Requests an export of the caller's data, which a worker makes. While one is waiting or running, returns that one. Refuses as
+ * `requireOwnFactors` does, and with `exported_recently` within 24 hours after the last request, unless that one has failed. The unique index on the account
  * allows one export also for simultaneous requests.
  */
-export async function requestExport(platform: FilesPlatform, { id }: Actor, password: string | undefined, client: Client): Promise<Export> {
-  await requireOwnPassword(platform, id, password, client, '/password');
+export async function requestExport(
+  platform: FilesPlatform,
+  { id }: Actor,
+  { password, code }: ExportInput,
+  client: Client,
+): Promise<Export> {
+  await requireOwnFactors(platform, id, { password, code }, client, '/password');
   const { exports } = platform.db;
   for (let tries = 1; tries <= triesMax; tries++) {
     const existing: ExportDoc | null = await exports.findOne({ accountId: id });

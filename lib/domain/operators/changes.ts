@@ -1,6 +1,7 @@
 import type { MessagesChoice } from '../../contract/account-deletion.ts';
 import type { WakePlatform } from '../../store/platform.ts';
 import { keepAccount, scheduleAccountDeletion } from '../accounts/account-deletions.ts';
+import { unlinkAsOperator } from '../accounts/identities.ts';
 import { createPasswordReset } from '../accounts/password-resets.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { requirePersonAccount, restoreAccount, suspendAccount } from '../accounts/suspensions.ts';
@@ -12,7 +13,7 @@ import { createServerAsOperator, deleteServerAsOperator, setMessageRetention, tr
 /** A command of an operator that changes an account or a server, other than a grant. Ids are not checked yet. */
 export type ChangeCommand =
   | { command: 'suspend'; userId: string; reason?: string }
-  | { command: 'unsuspend' | 'reset-password' | 'reset-two-factor' | 'end-sessions'; userId: string }
+  | { command: 'unsuspend' | 'reset-password' | 'reset-two-factor' | 'unlink-sign-in' | 'end-sessions'; userId: string }
   | { command: 'delete-account'; userId: string; messages?: MessagesChoice; now?: boolean }
   | { command: 'keep-account'; userId: string }
   | { command: 'create-server'; name: string; owner: string }
@@ -63,6 +64,14 @@ async function change(platform: WakePlatform, command: ChangeCommand): Promise<C
       const sentence = isChanged
         ? 'two-factor authentication is off. The password alone logs in.'
         : 'has no two-factor authentication, unchanged.';
+      return { id: account._id, name: account.username, isChanged, sentence };
+    }
+    case 'unlink-sign-in': {
+      const { account, isChanged } = await unlinkAsOperator(platform, command.userId);
+      const next = account.passwordHash === null ? ' The account has no password: make a link with reset-password.' : '';
+      const sentence = isChanged
+        ? `no account of the OpenID Connect provider logs in to it now. Sessions stay.${next}`
+        : 'not linked to an account of the OpenID Connect provider, unchanged.';
       return { id: account._id, name: account.username, isChanged, sentence };
     }
     case 'end-sessions': {

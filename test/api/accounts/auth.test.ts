@@ -172,6 +172,29 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     expect(await post({ Origin: new URL(api.platform.config.baseUrl).origin })).to.equal(201);
   });
 
+  it('under https the cookie has a prefix that no other host can set; the cookie of earlier sessions works until the next login', async () => {
+    const secure = await startTestApi({ BASE_URL: 'https://chat.example.org' });
+    try {
+      const person = await makePerson(secure);
+      const body = { username: person.username, password };
+      const old = { Cookie: `parlance_session=${person.token}` };
+      expect((await secure.call('GET', '/api/auth/me', { headers: old })).status).to.equal(200);
+      const first = await secure.call<Session>('POST', '/api/auth/login', { body });
+      const [set, ...none] = first.headers.getSetCookie();
+      expect(set).to.match(/^__Host-parlance_session=\S+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=7776000; Secure$/);
+      expect(none).to.deep.equal([]);
+      const bot = await makeApplication(secure, person);
+      const both = { Cookie: `parlance_session=${bot.token}; __Host-parlance_session=${first.body.token}` };
+      expect((await secure.call('GET', '/api/auth/me', { headers: both })).status).to.equal(200);
+      const again = await secure.call('POST', '/api/auth/login', { body, headers: old });
+      expect(again.headers.getSetCookie()[1]).to.equal('parlance_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0; Secure');
+      const out = await secure.call('POST', '/api/auth/logout', { headers: { ...both, Origin: 'https://chat.example.org' } });
+      expect(out.headers.getSetCookie().map((one) => one.split(';')[0])).to.deep.equal(['__Host-parlance_session=', 'parlance_session=']);
+    } finally {
+      await secure.close();
+    }
+  });
+
   it('after a reset the bot’s old token is 401 at once, and the new one gives access to the same server', async () => {
     const person = await makePerson(api);
     const server = await makeServer(api, person);

@@ -13,7 +13,7 @@ import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { DataExport } from './data-export.tsx';
 import { DeleteAccount } from './delete-account.tsx';
-import { needsLogin, OwnPasswordField, useOwnSignIn } from './own-password-field.tsx';
+import { needsLogin, OwnCodeField, OwnPasswordField, toCode, useOwnSignIn } from './own-password-field.tsx';
 import { SignInSection } from './sign-in.tsx';
 import { TwoFactorSection } from './two-factor.tsx';
 
@@ -23,6 +23,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
   const current = useSignal('');
   const next = useSignal('');
   const repeated = useSignal('');
+  const code = useSignal('');
   const task = useTask();
   const change = async (): Promise<void> => {
     if (next.value !== repeated.value)
@@ -30,7 +31,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         message: 'The new passwords don’t match.',
         errors: [{ path: '/repeated', message: 'Enter the same password again.' }],
       });
-    await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value });
+    await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value, ...toCode(code) });
     await loadOwnSignIn().catch(() => undefined); // the password is changed anyway
   };
   const isFirst = ownSignIn.value?.hasPassword === false;
@@ -38,7 +39,7 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
     event.preventDefault();
     void task.run(change).then((done) => {
       if (!done) return;
-      current.value = next.value = repeated.value = '';
+      current.value = next.value = repeated.value = code.value = '';
       showToast('Password changed. All other devices have been logged out.');
       onChanged();
     });
@@ -68,7 +69,8 @@ function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
         onValue={(value) => (repeated.value = value)}
         error={task.error?.at('/repeated')}
       />
-      <ErrorNotice error={task.error} shown={['/currentPassword', '/newPassword', '/repeated']} />
+      <OwnCodeField code={code} error={task.error} />
+      <ErrorNotice error={task.error} shown={['/currentPassword', '/newPassword', '/repeated', '/code']} />
       <div class="actions">
         <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>
           {isFirst ? 'Set password' : 'Change password'}

@@ -10,7 +10,7 @@ import { useTask } from '../../ui/form.tsx';
 import { dateOf, shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { needsLogin, OwnPasswordField } from './own-password-field.tsx';
+import { needsLogin, OwnCodeField, OwnPasswordField, toCode } from './own-password-field.tsx';
 
 const exportPath = '/api/users/@me/export';
 
@@ -25,11 +25,12 @@ const sizeOf = (bytes: number): string => `${Math.max(0.1, bytes / 1_000_000).to
 /** Asks for the password, and requests the archive. */
 function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; onClose: () => void }): JSX.Element {
   const password = useSignal('');
+  const code = useSignal('');
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void task
-      .run(async () => onDone(await call<Export>('POST', exportPath, { password: password.value })))
+      .run(async () => onDone(await call<Export>('POST', exportPath, { password: password.value, ...toCode(code) })))
       .then((done) => done && onClose());
   };
   return (
@@ -41,7 +42,8 @@ function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; on
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}
         />
-        <ErrorNotice error={task.error} shown={['/password']} />
+        <OwnCodeField code={code} error={task.error} />
+        <ErrorNotice error={task.error} shown={['/password', '/code']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>

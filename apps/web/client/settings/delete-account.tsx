@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { SelectField, useTask } from '../../ui/form.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
-import { needsLogin, OwnPasswordField } from './own-password-field.tsx';
+import { needsLogin, OwnCodeField, OwnPasswordField, toCode } from './own-password-field.tsx';
 
 const choices: readonly { value: MessagesChoice; label: string }[] = [
   { value: 'keep', label: 'Keep my messages, shown as from a deleted account' },
@@ -27,10 +27,13 @@ const describeGrace = (days: number): string =>
 function DeleteDialog({ graceDays, onClose }: { graceDays: number; onClose: () => void }): JSX.Element {
   const messages = useSignal<MessagesChoice>('keep');
   const password = useSignal('');
+  const code = useSignal('');
   const task = useTask();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void task.run(() => requestDeletion({ password: password.value, messages: messages.value })).then((done) => done && onClose());
+    void task
+      .run(() => requestDeletion({ password: password.value, messages: messages.value, ...toCode(code) }))
+      .then((done) => done && onClose());
   };
   return (
     <Dialog title="Delete your account?" onClose={onClose}>
@@ -49,7 +52,8 @@ function DeleteDialog({ graceDays, onClose }: { graceDays: number; onClose: () =
           onValue={(value) => (password.value = value)}
           error={task.error?.at('/password')}
         />
-        <ErrorNotice error={task.error} shown={['/password']} />
+        <OwnCodeField code={code} error={task.error} />
+        <ErrorNotice error={task.error} shown={['/password', '/code']} />
         <div class="actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="danger" busy={task.busy} disabled={needsLogin()}>

@@ -1,10 +1,13 @@
+import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { ApiError } from '../../api/call.ts';
 import { instance, loadInstance } from '../../state/instance.ts';
 import { me } from '../../state/session.ts';
-import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
+import { loadOwnSignIn, needsCode, ownSignIn } from '../../state/sign-in.ts';
 import { TextField } from '../../ui/form.tsx';
 import { ProviderLink } from '../provider-link.tsx';
+import { CodeField } from '../two-factor-step.tsx';
 
 /** Whether the user has no password and did not log in a moment ago, so that the account cannot be changed before another login. */
 export const needsLogin = (): boolean => ownSignIn.value?.hasPassword === false && !ownSignIn.value.isFresh;
@@ -42,3 +45,12 @@ export function OwnPasswordField({
     </p>
   );
 }
+
+/** The field for a code in a form that changes the account, for users with two-factor authentication. */
+export const OwnCodeField = ({ code, error }: { code: Signal<string>; error: ApiError | null }): JSX.Element | null =>
+  needsCode.value || error?.at('/code') !== undefined ? (
+    <CodeField value={code.value} onValue={(value) => (code.value = value)} error={error?.at('/code')} />
+  ) : null;
+
+/** The code as a part of a request; nothing if none was entered. */
+export const toCode = (code: Signal<string>): { code?: string } => (code.value === '' ? {} : { code: code.value });

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { RecoveryCodes, TwoFactorSetup, TwoFactorState } from '../../../../lib/contract/two-factor.ts';
 import { call } from '../../api/call.ts';
+import { loadOwnSignIn } from '../../state/sign-in.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { countOf } from '../../ui/counts.ts';
@@ -160,6 +161,7 @@ export function TwoFactorSection({ onTurnedOn }: { onTurnedOn: () => void }): JS
     codes.value = shown;
     close();
     state.reload();
+    void loadOwnSignIn().catch(() => undefined); // forms ask for a code if the service does
   };
   const turnOff = async (factors: object): Promise<void> => {
     await call('POST', `${path}/disable`, factors);

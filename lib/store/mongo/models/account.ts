@@ -33,6 +33,8 @@ export interface AccountDoc extends Outbox<AccountEvent> {
   twoFactorSetup?: { secret: string; expiresAt: Date };
   /** The account of the OpenID Connect provider that logs this person in, and since when. Absent if there is none. */
   identity?: { issuer: string; subject: string; linkedAt: Date };
+  /** The last identity that was unlinked, and when. Sign-ins that were confirmed before that link it to no account. Absent if none was. */
+  unlinked?: { issuer: string; subject: string; at: Date };
   /**
    * When the person's account will be deleted, and what happens to its messages. `begun`: the deletion has begun, so it cannot be cancelled. Absent if no deletion
    * is scheduled.
@@ -59,6 +61,10 @@ accountSchema.index({ username: 1 }, { unique: true, partialFilterExpression: { 
 accountSchema.index(
   { 'identity.issuer': 1, 'identity.subject': 1 },
   { unique: true, partialFilterExpression: { 'identity.subject': { $exists: true } } },
+);
+accountSchema.index(
+  { 'unlinked.issuer': 1, 'unlinked.subject': 1 },
+  { partialFilterExpression: { 'unlinked.subject': { $exists: true } } },
 );
 accountSchema.index({ 'deletion.at': 1 }, { partialFilterExpression: { 'deletion.at': { $exists: true } } });
 accountSchema.index({ tag: 1 }, { partialFilterExpression: { tag: 'verified_bot' } });
