@@ -139,6 +139,7 @@ export const surface: readonly Endpoint[] = [
      DELETE /api/channels/{channelId}/followers/{targetId}
      PUT /api/channels/{channelId}/overwrites/{roleOrUserId}
      DELETE /api/channels/{channelId}/overwrites/{roleOrUserId}
+     POST /api/channels/{channelId}/sync-overwrites
      GET /api/channels/{channelId}/commands
      POST /api/channels/{channelId}/commands/{commandId}/invoke
      GET /api/interactions/{interactionId}

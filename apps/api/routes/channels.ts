@@ -1,6 +1,6 @@
 import { Channel, ChannelInput, ChannelPatch, OverwriteInput } from '../../../lib/contract/channel.ts';
 import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../lib/domain/channels/channels.ts';
-import { deleteOverwrite, setOverwrite } from '../../../lib/domain/channels/overwrites.ts';
+import { deleteOverwrite, setOverwrite, syncOverwrites } from '../../../lib/domain/channels/overwrites.ts';
 import { type Route, route } from '../route.ts';
 
 const changeErrors = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
@@ -64,11 +64,23 @@ export const channelsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/overwrites/{roleOrUserId}',
     auth: 'account',
     manages: true,
-    summary: 'Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.',
+    summary: 'Sets the permission overwrite of a channel for a role or member. Needs Manage Roles.',
     body: OverwriteInput,
     reply: { status: 200, body: Channel },
     errors: ['invalid_request', 'too_many_overwrites', 'role_hierarchy', ...changeErrors],
     run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),
+  }),
+  route({
+    operationId: 'syncOverwrites',
+    tag: 'Channels',
+    method: 'POST',
+    path: '/api/channels/{channelId}/sync-overwrites',
+    auth: 'account',
+    manages: true,
+    summary: 'Replaces the permission overwrites of a channel by those of its category. Needs Manage Roles.',
+    reply: { status: 200, body: Channel },
+    errors: ['invalid_request', 'role_hierarchy', ...changeErrors],
+    run: (platform, actor, { params }) => syncOverwrites(platform, actor, params.channelId),
   }),
   route({
     operationId: 'deleteOverwrite',

@@ -34,8 +34,7 @@ export function may(permission: Permission, serverId: string | null, channel?: C
 }
 
 /**
- * Whether a member with these roles is below the user (docs/behavior/servers.md#role-hierarchy). Only then can the user kick or ban the member, or change the
- * member's overwrites.
+ * Whether a member with these roles is below the user (docs/behavior/servers.md#role-hierarchy). Only then can the user kick or ban the member.
  */
 export function isBelowMe(server: Server, userId: string, roles: readonly string[]): boolean {
   const rules = rulesOf(server);

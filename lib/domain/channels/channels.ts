@@ -10,7 +10,7 @@ import { type Actor, canView, loadOverwrites, requireServer, requireServerChanne
 import { diffFields, writeAudit } from '../servers/audit.ts';
 import { removeChannel } from '../servers/removals.ts';
 import { toChannel } from '../servers/server-view.ts';
-import { checkNewOverwrites, findOverwriteErrors } from './overwrites.ts';
+import { createOverwrites, findOverwriteErrors } from './overwrites.ts';
 import { archiveAtStage, loadCurrentChannel } from './thread-activity.ts';
 
 /** Makes a channel document from `fixed`, with defaults for all other fields. */
@@ -68,7 +68,7 @@ async function leaveDeletedCategory(platform: Platform, channel: ChannelDoc): Pr
 }
 
 /**
- * Creates a channel, last in its category. Needs Manage Channels. Refuses with `too_many_channels`, and with 400 for a `parentId` that is not a category of
+ * Creates a channel, last in its category, with the overwrites of the category unless some are given. Needs Manage Channels. Refuses with `too_many_channels`, and with 400 for a `parentId` that is not a category of
  * this server.
  */
 export async function createChannel(
@@ -79,9 +79,10 @@ export async function createChannel(
   newId: string,
 ): Promise<Channel> {
   const context = await requireServer(platform, actor, serverId, 'Manage Channels');
-  const { parentId = null, overwrites: given = [] } = input;
-  requireNoErrors([...(await findParentErrors(context, input)), ...findOverwriteErrors(given)]);
-  const overwrites = await checkNewOverwrites(context, given);
+  const { parentId = null, overwrites: given } = input;
+  requireNoErrors([...(await findParentErrors(context, input)), ...findOverwriteErrors(given ?? [])]);
+  const category = parentId !== null && given === undefined ? await context.access.channel(parentId) : null;
+  const overwrites = category ? [...category.overwrites] : await createOverwrites(context, given ?? []);
   const channel = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
     const position = await takeNextPosition(platform, serverId);
     const now = new Date(platform.now());

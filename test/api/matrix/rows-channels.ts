@@ -1,6 +1,7 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
+import { makeChannel } from '../../harness/factories.ts';
 import type { MatrixFixture } from './fixture.ts';
-import { account, members, needs, notTheOwner, ownerOnly, peopleOnly, refuseAll, viewers, viewingPeople } from './roles.ts';
+import { account, members, needs, ownerOnly, peopleOnly, viewers, viewingPeople } from './roles.ts';
 import { atTop, channelCall, type Row, row, withBody } from './row.ts';
 
 const channel = '/api/channels/{channelId}';
@@ -47,11 +48,16 @@ const overwriteRows: readonly Row[] = [
   ),
   row(
     `PUT ${overwrite}`,
-    [...viewers, needs('Manage Roles'), notTheOwner('403 role_hierarchy'), refuseAll('403 role_hierarchy')],
+    [...viewers, needs('Manage Roles')],
     200,
     (fixture) => ({ params: [fixture.channelId, fixture.owner.id], body: { allow: 1, deny: 0 } }),
     'for the owner',
   ),
+  row(`POST ${channel}/sync-overwrites`, [...viewers, needs('Manage Roles')], 200, async (fixture) => {
+    const { id: parentId } = await makeChannel(fixture.api, fixture.owner, fixture.serverId, { kind: 'category' });
+    const { id } = await makeChannel(fixture.api, fixture.owner, fixture.serverId, { parentId });
+    return { params: [id] };
+  }),
   row(`DELETE ${overwrite}`, [...viewers, needs('Manage Roles')], 204, (fixture) => overwriteCall(fixture, {})),
   row(
     `DELETE ${overwrite}`,

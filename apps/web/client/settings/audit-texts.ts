@@ -56,6 +56,7 @@ const fields: Record<string, string> = {
   parentId: 'Category',
   autoArchiveMinutes: 'Archive after (minutes)',
   archived: 'Archived',
+  overwrites: 'Channel permissions',
   allow: 'Allowed',
   deny: 'Denied',
   channelId: 'Channel',
@@ -84,6 +85,7 @@ function valueOf(server: Server, field: string, value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number') return bitFields.includes(field) ? toPermissionNames(value).join(', ') || 'none' : String(value);
   if (Array.isArray(value)) return value.map((one) => valueOf(server, field, one)).join(', ') || 'none';
+  if (field === 'overwrites' && typeof value === 'object' && 'id' in value) return nameOfId(server, String(value.id));
   if (typeof value !== 'string') return JSON.stringify(value);
   if (field === 'iconUrl') return 'an image';
   if (field === 'category') return categoryNames[value as keyof typeof categoryNames] ?? value;

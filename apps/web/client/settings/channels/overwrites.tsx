@@ -3,8 +3,8 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
-import { findMemberByUsername, loadMembers, membersOf, nameOf } from '../../../state/people.ts';
-import { isBelowMe, myRank } from '../../../state/rights.ts';
+import { findMemberByUsername, loadMembers, nameOf } from '../../../state/people.ts';
+import { myRank } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { SelectField, TextField } from '../../../ui/form.tsx';
 import { showError } from '../../../ui/toast.tsx';
@@ -25,16 +25,11 @@ function targetsOf(server: Server, channel: Channel, added: string | null): Over
   const roles = server.roles.map(({ id, name, position }) => ({
     id,
     name,
-    lockedReason: position === 0 || position < rank ? null : 'This role is not below your highest role.',
+    lockedReason: position === 0 || position < rank || server.myRoles.includes(id) ? null : 'This role is not below your highest role.',
   }));
   const known = new Set(server.roles.map(({ id }) => id));
   const memberIds = [...new Set([...channel.overwrites.map(({ id }) => id), ...(added ? [added] : [])])].filter((id) => !known.has(id));
-  const loaded = membersOf(server.id);
-  const members = memberIds.map((id) => {
-    const isBelow = isBelowMe(server, id, loaded?.get(id)?.roles ?? []);
-    const lockedReason = isBelow ? null : 'This member’s highest role is not below yours.';
-    return { id, name: `${nameOf(id)} (member)`, lockedReason: loaded ? lockedReason : 'The members are still loading.' };
-  });
+  const members = memberIds.map((id) => ({ id, name: `${nameOf(id)} (member)`, lockedReason: null }));
   return [...roles, ...members];
 }
 
