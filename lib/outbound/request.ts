@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { CookieJar } from 'tough-cookie';
 import { Client, type Dispatcher } from 'undici';
+import { decodeBody } from './decode-body.ts';
+import { skipInterimResponses } from './interim-responses.ts';
 import { connectSocket } from './socket.ts';
 import {
   describeCause,
@@ -32,7 +34,7 @@ export interface OutboundRequest {
   readonly body?: Buffer;
   /** One timeout for everything: DNS, connection, TLS, headers, body and redirects. In milliseconds. */
   readonly timeoutMs: number;
-  /** How much of the response body is read at most. */
+  /** How much of the response body is read at most, after decompression. */
   readonly maxBytes: number;
   /** What happens when the body is longer: `fail` (default), or `cut`, which keeps the first `maxBytes`. */
   readonly overflow?: 'fail' | 'cut';
@@ -74,6 +76,7 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 /** A client that can use `socket` once. undici must not open connections itself, not even to reconnect. */
 function createClient(socket: Socket, { url }: Target): Client {
   let isUsed = false;
+  skipInterimResponses(socket, maxHeaderBytes);
   return new Client(url.origin, {
     connect: (_options, callback) => {
       const isUsable = !isUsed && !socket.destroyed;
@@ -176,9 +179,7 @@ async function sendRequest(
     }
     startStep(state, 'body');
     if (request.shouldReadBody?.(head) === false) return { ...head, body: Buffer.alloc(0) };
-    const encoding = head.headers['content-encoding'] ?? 'identity';
-    if (encoding.toLowerCase() !== 'identity') throw new OutboundError('body', 'is compressed although no compression was requested');
-    const body = await readBody(response.body as AsyncIterable<Buffer>, request);
+    const body = await readBody(decodeBody(response.body, head.headers['content-encoding']), request);
     // If the end of the connection marks the end of the body, undici takes a body that the timeout cut off as complete.
     if (state.signal.aborted) throw new OutboundError('body', 'timed out');
     return { ...head, body };
@@ -198,8 +199,8 @@ export interface OutboundOptions {
 
 /**
  * Creates the guarded client for all outbound requests (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the URL,
- * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, compression or reused connections, and no
- * cookies but those that a redirect sets, until the request ends.
+ * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies or reused connections, requests no
+ * compression, and uses no cookies but those that a redirect sets, until the request ends.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
   const allowedPairs = parseAllowedPairs(allow);

@@ -56,7 +56,7 @@ addMode('redirects-to-a-private-address', 'status', 302, (response) =>
 );
 addMode('500-with-300-KB', 'status', 500, (response) => response.writeHead(500).end('x'.repeat(300 * 1024)));
 addMode('500-that-never-ends', 'status', 500, (response) => response.writeHead(500).write('x'));
-addMode('gzip', 'body', 200, (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(pong)));
+addMode('gzip-of-no-pong', 'body', 200, (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('{}')));
 addMode('cut-before-the-answer', 'status', null, (response) => response.destroy());
 addMode('cut-in-the-body', 'body', 200, (response) => {
   response.writeHead(200, { 'content-length': '100' }).write('{');

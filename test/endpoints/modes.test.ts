@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import type { EndpointDeliveryOutcome } from '../../lib/contract/endpoint.ts';
@@ -68,7 +68,16 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
     expect(endpoint.site.asked).to.have.length(asked);
   };
 
-  const applied: readonly [what: string, by: Answering, content: string][] = [
+  const interim = ['HTTP/1.1 100 Continue', 'X-A: b', '', 'HTTP/1.1 102 Processing', '', 'HTTP/1.1 103 Early Hints', 'Link: </x>', ''];
+  const compressed = {
+    gzip: gzipSync(json),
+    'X-GZip': gzipSync(json),
+    deflate: deflateSync(json),
+    br: brotliCompressSync(json),
+    identity: Buffer.from(json),
+    'deflate, gzip, br': brotliCompressSync(gzipSync(deflateSync(json))),
+  };
+  const applied: readonly (readonly [what: string, by: Answering, content: string])[] = [
     ['200 with a message', reply(200, message('hi')), 'hi'],
     ['200 with embeds alone', reply(200, { type: 'message', embeds: [{ title: 't' }] }), ''],
     ['additional unknown fields', reply(200, { ...message('hi'), id: '1', state: 'expired', nonce: 'n', authorId: '2' }), 'hi'],
@@ -87,6 +96,20 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
     ['several cookies', (_received, response) => void response.setHeader('set-cookie', ['a=b', 'c=d']).end(json), 'hi'],
     ['a connection that stays open', (_received, { socket }) => void socket?.write(`HTTP/1.1 200 OK\r\n${sized}\r\n\r\n${json}`), 'hi'],
     ['early hints first', raw('HTTP/1.1 103 Early Hints', 'Link: </x>', '', 'HTTP/1.1 200 OK', sized, '', json), 'hi'],
+    ['100 Continue first', raw('HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', sized, '', json), 'hi'],
+    ['100 Continue with headers, then 102 and 103', raw(...interim, 'HTTP/1.1 200 OK', sized, '', json), 'hi'],
+    [
+      '100 Continue in pieces',
+      (_received, { socket }) => {
+        const pieces = ['HTTP', '/1.1 100 Contin', 'ue\r\n\r', '\nHTTP/1.', `1 200 OK\r\n${sized}\r\n\r`, `\n${json}`];
+        const next = (): void => void (pieces.length ? socket?.write(pieces.shift() ?? '', () => setImmediate(next)) : socket?.end());
+        next();
+      },
+      'hi',
+    ],
+    ...Object.entries(compressed).map(([coding, body]) => [coding, bytes(body, { 'content-encoding': coding }), 'hi'] as const),
+    ['deflate without the header of zlib', bytes(deflateRawSync(json), { 'content-encoding': 'deflate' }), 'hi'],
+    ['deflate of 256 KiB', bytes(deflateRawSync(padded(maxBytes)), { 'content-encoding': 'deflate' }), 'hi'],
     ['HTTP/1.0 without a length', raw('HTTP/1.0 200 OK', '', json), 'hi'],
   ];
   for (const [what, by, content] of applied)
@@ -122,14 +145,18 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
       expect(await contents()).to.deep.equal(secret ? known : [...known, what]);
     });
 
-  const empty: readonly [what: string, by: Answering][] = [
+  const empty: readonly [what: string, by: Answering, status?: number][] = [
+    ['204', reply(204), 204],
+    ['204 after 100 Continue', raw('HTTP/1.1 100 Continue', '', 'HTTP/1.1 204 No Content', '', ''), 204],
+    ['gzip of nothing', bytes(gzipSync(''), { 'content-encoding': 'gzip' })],
+    ['no bytes, said to be gzip', bytes('', { 'content-encoding': 'gzip' })],
     ['200 with Content-Length 0', bytes('')],
     ['200 without any chunk', (_received, response) => void response.writeHead(200, { 'transfer-encoding': 'chunked' }).end()],
     ['200 without a length, and closes', raw('HTTP/1.1 200 OK', 'Connection: close', '', '')],
   ];
-  for (const [what, by] of empty)
+  for (const [what, by, status = 200] of empty)
     it(`${what}: the outcome is empty and a callback can answer`, async () => {
-      await expectUnanswered(await deliver(by, 'empty', 200, null));
+      await expectUnanswered(await deliver(by, 'empty', status, null));
     });
 
   const to = (status: number, location: () => string): Answering => {
@@ -141,7 +168,6 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
       (status) => [String(status), reply(status, json), status, new RegExp(`^status: is ${status}; only 200 is accepted$`)] as const,
     ),
     ['500 with an endless body', (_received, response) => response.writeHead(500).write('x'), 500, /^status: is 500;/],
-    ['204', reply(204), 204, /^status: is 204;/],
     ...[301, 302, 303, 307, 308].flatMap(
       (status) =>
         [
@@ -178,11 +204,15 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
     ['11 embeds', reply(200, { type: 'message', embeds: Array(11).fill({ title: 't' }) }), 200, /^invalid_request: .*check embeds /],
     ['an empty embed', reply(200, { ...message('hi'), embeds: [{}] }), 200, /^invalid_request: ./],
     ['an ephemeral that is not a boolean', reply(200, { ...message('hi'), ephemeral: 'yes' }), 200, /^invalid_request: .*check ephemeral /],
+    ['a coding that is not known', bytes(json, { 'content-encoding': 'compress' }), 200, /^body: has a Content-Encoding other than/],
+    ['gzip four times over', bytes(json, { 'content-encoding': 'gzip, gzip, gzip, gzip' }), 200, /^body: is compressed more than 3 times$/],
+    ['gzip that is not', bytes(json, { 'content-encoding': 'gzip' }), 200, /^body: failed/],
+    ['gzip cut off', bytes(gzipSync(json).subarray(0, 20), { 'content-encoding': 'gzip' }), 200, /^body: failed/],
     [
-      'gzip that was not requested',
-      bytes(gzipSync(json), { 'content-encoding': 'gzip' }),
+      'more than 256 KiB after decompression',
+      bytes(gzipSync(padded(50_000_000)), { 'content-encoding': 'gzip' }),
       200,
-      /^body: is compressed although no compression was requested$/,
+      /^body: is longer than 262144 bytes$/,
     ],
     ['one byte more than 256 KiB', bytes(padded(maxBytes + 1)), 200, /^body: is longer than 262144 bytes$/],
     ['300 KB', bytes(padded(300_000)), 200, /^body: is longer/],
@@ -193,7 +223,18 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
       /^body: is longer/,
     ],
     ['headers over 16 KiB', bytes(json, { 'x-long': 'x'.repeat(17_000) }), null, /^status: failed/],
-    ['100 Continue that was not requested', raw('HTTP/1.1 100 Continue', '', 'HTTP/1.1 200 OK', sized, '', json), null, /^status: failed/],
+    [
+      'only interim responses',
+      raw(...Array.from({ length: 1_000 }, () => ['HTTP/1.1 100 Continue', '']).flat(), ''),
+      null,
+      /^status: failed/,
+    ],
+    [
+      '101 Switching Protocols',
+      raw('HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: h2c', '', ''),
+      null,
+      /^status: failed/,
+    ],
     ['both a length and chunks', raw('HTTP/1.1 200 OK', sized, 'Transfer-Encoding: chunked', '', json), null, /^status: failed/],
     ['two lengths', raw('HTTP/1.1 200 OK', sized, 'Content-Length: 2', '', json), null, /^status: failed/],
     ['text that is not HTTP', raw('SSH-2.0-odd', ''), null, /^status: failed/],

@@ -129,8 +129,11 @@ describe('outbound: requests', () => {
     it('does not read the body when `shouldReadBody` returns false', async () => {
       expect(text(await get('/endless', { shouldReadBody: ({ status }) => status !== 200 }))).to.equal('');
     });
-    it('fails for a compressed or incomplete body', async () => {
-      expect(failure(await get('/gzip'))).to.match(/^body: is compressed/);
+    it('counts the bytes of a compressed body after decompression', async () => {
+      expect(failure(await get('/gzip'))).to.match(/^body: is longer/);
+      expect(text(await get('/gzip', { overflow: 'cut' }))).to.equal('\0'.repeat(1_000));
+    });
+    it('fails for an incomplete body', async () => {
       expect(failure(await get('/cut-short'))).to.match(/^body: failed/);
     });
   });

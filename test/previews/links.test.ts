@@ -113,7 +113,7 @@ describe('fetch-previews: links', () => {
     ['/204', null],
     ['/404', null],
     ['/500', null],
-    ['/gzip', null],
+    ['/gzip', { title: 'g' }],
     ['/broken', null],
     ['/nothing', null],
   ];

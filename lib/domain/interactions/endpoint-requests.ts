@@ -17,7 +17,7 @@ export interface EndpointRequest {
   timeoutMs: number;
 }
 
-/** The reply of an endpoint: 200 with JSON (`answer`; undefined for an empty body), or a failure, with the step that failed and the reason in words. */
+/** The reply of an endpoint: 200 with JSON (`answer`; undefined for an empty body and for 204), or a failure, with the step that failed and the reason in words. */
 export type EndpointReply = { status: number | null; ms: number; stages: readonly OutboundStage[] } & (
   | { ok: true; answer: unknown }
   | { ok: false; step: EndpointStep; reason: string }
@@ -35,6 +35,8 @@ function parseBody(body: Buffer): { answer: unknown } | { error: string } {
     return { error: 'is not valid JSON in UTF-8' };
   }
 }
+
+const describeStatus = (status: number | null): string => `is ${status}; only 200 is accepted`;
 
 /**
  * Sends one signed request to an endpoint (docs/behavior/interactions.md#signatures): `X-Service-Signature` is computed over the exact bytes that are sent.
@@ -64,7 +66,9 @@ export async function postToEndpoint(
       allowablePair === null ? reason : `${reason}; for development, an operator can allow it by OUTBOUND_ALLOW=${allowablePair}`,
     );
   }
-  if (status !== 200) return failed('status', `is ${status}; only 200 is accepted`);
+  // An endpoint says by 204 that it answers later, or not at all.
+  if (status === 204) return { ok: true, status, ms, stages, answer: undefined };
+  if (status !== 200) return failed('status', describeStatus(status));
   const parsed = parseBody(result.body);
   return 'error' in parsed ? failed('body', parsed.error) : { ok: true, status, ms, stages, answer: parsed.answer };
 }
@@ -72,12 +76,19 @@ export async function postToEndpoint(
 const isPong = (answer: unknown): boolean =>
   typeof answer === 'object' && answer !== null && (answer as { type?: unknown }).type === 'pong';
 
+/** Why a reply to a ping is not a pong; null if it is one. */
+function findPingFailure(reply: EndpointReply): { step: EndpointStep; reason: string } | null {
+  if (!reply.ok) return reply;
+  if (reply.status !== 200) return { step: 'status', reason: describeStatus(reply.status) };
+  return isPong(reply.answer) ? null : { step: 'body', reason: 'is not {"type":"pong"}' };
+}
+
 /**
  * The reply to a ping as the application's owner sees it. A 200 with anything but `{ type: pong }` is a failure too. Steps after the failed one are left out.
  */
 export function toEndpointTest(reply: EndpointReply): EndpointTest {
   const { status, ms, stages } = reply;
-  const failure = !reply.ok ? reply : isPong(reply.answer) ? null : ({ step: 'body', reason: 'is not {"type":"pong"}' } as const);
+  const failure = findPingFailure(reply);
   const reached = failure ? stages.slice(0, stages.findIndex(({ step }) => step === failure.step) + 1) : stages;
   const steps = reached.map((stage) => ({ ...stage, ok: stage.step !== failure?.step }));
   return { ok: failure === null, status, ms, step: failure?.step ?? null, reason: failure?.reason ?? null, steps };
