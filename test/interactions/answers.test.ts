@@ -164,8 +164,7 @@ describe('Interaction: answers', () => {
     it('is the first follow-up after a defer', async () => {
       const id = await fixture.use();
       await fixture.send('callback', id, { type: 'defer' });
-      expectError(await original('PATCH', id, { content: 'x' }), 400, 'not_answered');
-      expectError(await original('GET', id), 400, 'not_answered');
+      for (const method of ['GET', 'DELETE']) expectError(await original(method, id), 400, 'not_answered');
       const first = await fixture.send('followup', id, { content: 'first' });
       await fixture.send('followup', id, { content: 'second' });
       expect((await original('PATCH', id, { content: 'edited' })).body.id).to.equal(first.body.id);
@@ -202,7 +201,64 @@ describe('Interaction: answers', () => {
       expect((await original('DELETE', id)).status).to.equal(404);
     });
 
-    it('is refused before an answer, after the windows, for an ephemeral answer and with a wrong token', async () => {
+    it('PATCH after a defer is the answer, with the `ephemeral` of the defer; of several at once one is, and the others edit it', async () => {
+      for (const ephemeral of [false, true]) {
+        const before = (await fixture.messages()).length;
+        const id = await fixture.use();
+        await fixture.send('callback', id, { type: 'defer', ephemeral });
+        expectError(await original('PATCH', id, { content: ' ' }), 400, 'invalid_request');
+        expectError(await original('PATCH', id, {}), 400, 'invalid_request');
+        const answers = await Promise.all(['a', 'b', 'c'].map((content) => original('PATCH', id, { content })));
+        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+        expect(new Set(answers.map(({ body }) => body.id)).size).to.equal(1);
+        expect(answers.filter(({ body }) => body.editedAt === null)).to.have.length(1);
+        for (const { body } of answers) expect(body.ephemeral).to.equal(ephemeral || undefined);
+        expect((await fixture.stored(id)).state).to.equal('answered');
+        expect(await fixture.messages()).to.have.length(before + (ephemeral ? 0 : 1));
+      }
+    });
+
+    it('an ephemeral answer is read, edited and deleted while the window is open; only the person receives that', async () => {
+      const id = await fixture.use();
+      const first = await answer(id, { content: 'secret', embeds: [{ title: 't' }], ephemeral: true });
+      await runRelay(id);
+      const [before, events] = [await fixture.messages(), (await fixture.botEvents()).length];
+      fixture.personal.length = 0;
+      expect(await original('GET', id)).to.deep.include({ status: 200, body: first.body });
+      const edited = await original('PATCH', id, { content: `secret 2 <@${fixture.seeded.ownerId}>` });
+      expect(edited.status).to.equal(200);
+      const mentions = [fixture.seeded.ownerId];
+      expect(edited.body).to.deep.include({ id: first.body.id, embeds: [{ title: 't' }], ephemeral: true, mentions });
+      expect(edited.body.editedAt).to.be.a('string');
+      expectError(await original('PATCH', id, { content: '', embeds: [] }), 400, 'invalid_request');
+      expect((await original('PATCH', id, {})).body).to.deep.equal(edited.body);
+      await runRelay(id);
+      expect(JSON.stringify(await fixture.stored(id))).not.to.include('secret');
+      expect((await original('DELETE', id)).status).to.equal(204);
+      await runRelay(id);
+      const { serverId } = fixture.seeded;
+      await waitUntil(() => fixture.personal.length === 2, 'the edit and the deletion');
+      expect(fixture.personal).to.deep.equal([
+        { name: 'MESSAGE_UPDATE', data: { ...edited.body, serverId } },
+        { name: 'MESSAGE_DELETE', data: { id: first.body.id, channelId: fixture.channelId, serverId } },
+      ]);
+      for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', { content: 'x' }]] as const)
+        expectError(await original(method, id, body), 404, 'not_found');
+      expect(await fixture.messages()).to.deep.equal(before);
+      expect(await fixture.botEvents()).to.have.length(events);
+      expect((await fixture.send('followup', id, { content: 'x' })).status).to.equal(201);
+    });
+
+    it('edits of an ephemeral answer at once lose none', async () => {
+      const id = await fixture.use();
+      await answer(id, { content: 'x', ephemeral: true });
+      const edits = [{ content: 'new' }, { embeds: [{ title: 'new' }] }];
+      const answers = await Promise.all(edits.map((body) => original('PATCH', id, body)));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+      expect((await original('GET', id)).body).to.deep.include({ content: 'new', embeds: [{ title: 'new' }] });
+    });
+
+    it('is refused before an answer, after the windows, and with a wrong token', async () => {
       const requests = [['GET'], ['DELETE'], ['PATCH', { content: 'x' }]] as const;
       const created = await fixture.use();
       for (const [method, body] of requests) expectError(await original(method, created, body), 400, 'not_answered', method);
@@ -211,10 +267,11 @@ describe('Interaction: answers', () => {
       await answer(over);
       await fixture.age(over, 15 * 60_000, 'openedAt');
       await answer(hidden, { content: 'x', ephemeral: true });
+      await fixture.age(hidden, 15 * 60_000, 'openedAt');
       for (const [method, body] of requests) {
         expectError(await original(method, late, body), 410, 'interaction_expired', method);
         expectError(await original(method, over, body), 410, 'interaction_expired', method);
-        expectError(await original(method, hidden, body), 404, 'not_found', method);
+        expectError(await original(method, hidden, body), 410, 'interaction_expired', method);
         expectError(await fixture.api.call(method, `/api/interactions/${over}/x/original`, body ? { body } : {}), 404, 'not_found', method);
       }
     });

@@ -31,6 +31,8 @@ export interface Model {
   deferIsEphemeral: boolean;
   /** The step whose message is the first answer. Null while there is none and when it was ephemeral. */
   original: string | null;
+  /** The first answer, if it is ephemeral. Null after it was deleted. */
+  hidden: Posted | null;
   /** The messages in the channel, oldest first. */
   posted: Posted[];
   /** What the person, and nobody else, receives: each state once, and ephemeral messages. */
@@ -56,6 +58,7 @@ export const created = (edgeMs: number): Model => ({
   openMs: null,
   deferIsEphemeral: false,
   original: null,
+  hidden: null,
   posted: [],
   received: [],
   bot: 'not yet',
@@ -95,6 +98,7 @@ function sendMessage(model: Model, by: string, hidden: boolean): Reply {
 function answer(model: Model, by: string, hidden: boolean): Reply {
   const reply = sendMessage(model, by, hidden);
   model.original = hidden ? null : by;
+  model.hidden = hidden ? { by, content: by, edited: false } : null;
   model.openMs ??= 0;
   setState(model, 'answered');
   return reply;
@@ -118,20 +122,28 @@ function followUp(model: Model, step: Step & { act: 'follow-up' }, by: string): 
     : sendMessage(model, by, step.ephemeral === true);
 }
 
-/** Edits or deletes the first answer. */
+/** Edits or deletes the first answer. After a defer, an edit is the answer. */
 function change(model: Model, to: 'content' | 'same' | 'nothing' | 'gone', by: string): Reply {
   if (model.state === 'created') return refused.notAnswered;
   if (isOver(model)) return refused.expired;
-  if (model.state === 'deferred') return refused.notAnswered;
-  const message = model.posted.find((one) => one.by === model.original);
+  if (model.state === 'deferred') {
+    if (to === 'gone') return refused.notAnswered;
+    return to === 'content' ? { ...answer(model, by, model.deferIsEphemeral), status: 200 } : refused.badBody;
+  }
+  const { hidden } = model;
+  const message = hidden ?? model.posted.find((one) => one.by === model.original);
   if (!message) return refused.notFound;
   if (to === 'gone') {
     model.posted = model.posted.filter((one) => one !== message);
+    model.hidden = null;
     return { status: 204 };
   }
   if (to === 'nothing') return refused.badBody;
-  if (to === 'content') Object.assign(message, { content: by, edited: true });
-  return { status: 200, shown: { ...message, hidden: false } };
+  if (to === 'content') {
+    Object.assign(message, { content: by, edited: true });
+    if (hidden) model.received.push(`${hidden.by}, hidden`);
+  }
+  return { status: 200, shown: { ...message, hidden: hidden !== null } };
 }
 
 /** The bot receives an interaction once, if it can still answer it. */

@@ -78,11 +78,12 @@ export async function startSubject(fixture: InteractionFixture, collector: Event
     const by = `${posters.get(body.id)}${as}`;
     return { by, content: byOf(body.content), edited: body.editedAt !== null, hidden: body.ephemeral === true };
   };
-  /** Reads a response. A 201 is the message of the step `by`. */
+  /** Reads a response. A 201 is the message of the step `by`, and so is a 200 that was not edited and has its text: the edit was the answer. */
   const read = ({ status, body }: Pick<Answer, 'status' | 'body'>, by: string): (() => Reply) => {
     if (status >= 400) return () => ({ status, code: String(body.code) });
     if (status === 204) return () => ({ status });
-    if (status === 201) posters.set(body.id, posters.has(body.id) ? 'two' : by);
+    const isPosted = status === 201 || (status === 200 && body.editedAt === null && byOf(body.content) === by);
+    if (isPosted) posters.set(body.id, posters.has(body.id) ? 'two' : by);
     return () => ({ status, shown: shown(body) });
   };
   const send = async (method: string, route: string, body: object | undefined, by: string, token = fixture.tokenOf(id)) =>

@@ -75,7 +75,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: `Returns the first answer, within the same ${limits.followupWindowMs / 60_000} minutes. An ephemeral answer is not stored, so it is 404.`,
+    summary: `Returns the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 200, body: Message },
     errors: ['not_found', 'missing_permission', 'account_suspended', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
     run: (platform, _actor, { params, setRateHeaders }) => getOriginal(platform, { ...toKey(params), setRateHeaders }),
@@ -88,7 +88,7 @@ export const interactionsRoutes: readonly Route[] = [
     auth: 'none',
     rateLimit: 'none',
     checkPath,
-    summary: `Edits the first answer like a message, within the same ${limits.followupWindowMs / 60_000} minutes.`,
+    summary: `Edits the first answer like a message, within the same ${limits.followupWindowMs / 60_000} minutes. After a defer this is the answer.`,
     body: MessageEdit,
     reply: { status: 200, body: Message },
     errors: [

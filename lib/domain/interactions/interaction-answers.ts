@@ -2,7 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { CallbackInput, FollowupInput, Message } from '../../contract/message.ts';
+import type { CallbackInput, FollowupInput, Message, MessageEdit } from '../../contract/message.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -10,10 +10,11 @@ import { isInteractionToken } from '../../store/seal.ts';
 import { isSuspended } from '../accounts/credentials.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
 import { type ChannelContext, dmPermissions } from '../channels/channel-context.ts';
-import { createEntry, requireOutboxRoom } from '../events/pending-events.ts';
+import { requireOutboxRoom } from '../events/pending-events.ts';
 import { computeChannelPermissions, loadCurrentServerAccess, locateChannel, requirePermissions } from '../members/access.ts';
 import { checkDraft, composeMessage, findMessageByCreateId, storeMessage, toMessageDoc } from '../messages/message-draft.ts';
 import { toMessage } from '../messages/message-view.ts';
+import { createEphemeral } from './ephemeral-answers.ts';
 import { countFollowUp, type SetRateHeaders } from './interaction-limits.ts';
 import {
   createUpdateEntry,
@@ -76,17 +77,6 @@ async function composeAnswer(
   return composeMessage(platform, { createId, context, authorId, ...draft, interaction: interactionLine });
 }
 
-/**
- * Makes an ephemeral answer: the message as shown, and the outbox entry that delivers it to the person. It is never stored as a message; the interaction holds
- * it only in that entry.
- */
-async function createEphemeralAnswer(platform: EnqueuePlatform, draft: MessageDraft) {
-  const message = toMessageDoc(draft, await platform.nextMessageId());
-  const view = { ...(await toMessage(platform, message, null)), ephemeral: true };
-  const data = message.serverId === null ? view : { ...view, serverId: message.serverId };
-  return { view, entry: createEntry(platform, { name: 'MESSAGE_CREATE' as const, data }) };
-}
-
 /** Stores the message of a decided answer, unless it is stored already, and removes it from the interaction. Can be repeated. */
 export async function storeAnswer(platform: EnqueuePlatform, { _id, answer }: InteractionDoc): Promise<MessageDoc | null> {
   if (!answer) return null;
@@ -118,13 +108,16 @@ async function decideMessageAnswer(
   const window = isFirst ? windows.firstAnswer : windows.followUps;
   const opened = isFirst ? { openedAt: '$$NOW' } : {};
   const update = createUpdateEntry(platform, interaction, 'answered');
-  const ephemeralAnswer = isEphemeral ? await createEphemeralAnswer(platform, message) : null;
-  const set = { ...extraFields, state: 'answered', ...opened, ...(ephemeralAnswer ? {} : { answer: { $literal: message } }) };
-  const events = ephemeralAnswer ? [ephemeralAnswer.entry, update] : [update];
+  const ephemeral = isEphemeral ? await createEphemeral(platform, message) : null;
+  const answer = ephemeral
+    ? { ephemeralAnswer: { $literal: { sealed: ephemeral.sealed, revision: 0 } } }
+    : { answer: { $literal: message } };
+  const set = { ...extraFields, state: 'answered', ...opened, ...answer };
+  const events = ephemeral ? [ephemeral.entry, update] : [update];
   const moved = await transition(platform, interaction._id, { from, window, set, events });
   if (!moved) return null;
   failpoint(platform.config, 'after-answer-write');
-  return { interaction: moved, message, ephemeralView: ephemeralAnswer?.view ?? null };
+  return { interaction: moved, message, ephemeralView: ephemeral?.view ?? null };
 }
 
 /** Stores the message of a decided answer and returns it as its sender sees it. A worker relays the events. */
@@ -204,6 +197,30 @@ async function findOwnAnswer(platform: EnqueuePlatform, interaction: Interaction
 }
 
 /**
+ * Makes `message` the answer of a deferred interaction. `isEphemeral` defaults to what the defer said. Null if another request was faster, or the 15 minutes
+ * have ended.
+ */
+async function answerDeferred(
+  platform: EnqueuePlatform,
+  interaction: InteractionDoc,
+  message: MessageDraft,
+  isEphemeral: boolean | undefined,
+): Promise<Message | null> {
+  const first = await decideMessageAnswer(platform, interaction, message, isEphemeral ?? interaction.ephemeral, {});
+  return first && completeAnswer(platform, first, message);
+}
+
+/** Makes `edit` the answer of a deferred interaction, as the first follow-up would. Null if another request was faster, or the 15 minutes have ended. */
+export async function answerDeferredByEdit(
+  platform: EnqueuePlatform,
+  interaction: InteractionDoc,
+  edit: MessageEdit,
+): Promise<Message | null> {
+  const message = await composeAnswer(platform, interaction, edit, platform.ids.next());
+  return answerDeferred(platform, interaction, message, undefined);
+}
+
+/**
  * Posts a follow-up (docs/behavior/interactions.md#follow-ups). The first one after a defer becomes the answer; its `ephemeral` defaults to that of the defer.
  * Any other is an additional message. Refuses with `rate_limited`, with `not_answered` before any answer, with `interaction_expired` after 15 minutes or if
  * there never was an answer, and otherwise as a callback does.
@@ -222,8 +239,8 @@ export async function postFollowUp(
   if (state === 'expired' || !(await isWindowOpen(platform, id, windows.followUps))) refuse('interaction_expired');
   const message = await composeAnswer(platform, interaction, answer, newId);
   if (state === 'deferred') {
-    const first = await decideMessageAnswer(platform, interaction, message, answer.ephemeral ?? interaction.ephemeral, {});
-    if (first) return completeAnswer(platform, first, message);
+    const first = await answerDeferred(platform, interaction, message, answer.ephemeral);
+    if (first) return first;
   }
   return postAdditionalMessage(platform, interaction, message, answer.ephemeral === true);
 }
@@ -242,7 +259,7 @@ async function postAdditionalMessage(
     if (!(await isWindowOpen(platform, interaction._id, windows.followUps))) refuse('interaction_expired');
     return toMessage(platform, await storeMessage(platform, message), null);
   }
-  const { view, entry } = await createEphemeralAnswer(platform, message);
+  const { view, entry } = await createEphemeral(platform, message);
   const moved = await transition(platform, interaction._id, { from: 'answered', window: windows.followUps, set: {}, events: [entry] });
   if (!moved) {
     requireOutboxRoom((await requireInteraction(platform, interaction._id)).outbox, limits.pendingAnswers);

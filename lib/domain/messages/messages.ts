@@ -117,6 +117,19 @@ export async function editMessage(
   return toMessage(platform, edited, actor.account);
 }
 
+/**
+ * Checks an edit against the message that it changes. Returns the new content and embeds, those that are given; null if there are none. Refuses with 400 if
+ * nothing would be left.
+ */
+export function checkEdit(message: MessageDoc, edit: MessageEdit): Partial<Pick<MessageDoc, 'content' | 'embeds'>> | null {
+  const content = edit.content === undefined ? undefined : toWellFormed(edit.content);
+  const embeds = edit.embeds && checkEmbeds(edit.embeds);
+  if (content === undefined && embeds === undefined) return null;
+  const isLeftEmpty = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
+  if (isLeftEmpty) refuseField('/content', 'The message would be empty. Keep content, embeds or files.');
+  return { ...(content === undefined ? {} : { content }), ...(embeds === undefined ? {} : { embeds }) };
+}
+
 /** Writes an edit that was allowed. The filter contains what was checked, so that two concurrent edits cannot together leave an empty message. */
 export async function applyEdit(
   platform: ApiPlatform,
@@ -124,12 +137,9 @@ export async function applyEdit(
   message: MessageDoc,
   edit: MessageEdit,
 ): Promise<MessageDoc> {
-  const { embeds: newEmbeds } = edit;
-  const content = edit.content === undefined ? undefined : toWellFormed(edit.content);
-  const embeds = newEmbeds && checkEmbeds(newEmbeds);
-  if (content === undefined && embeds === undefined) return message;
-  const isLeftEmpty = isBlank(content ?? message.content) && (embeds ?? message.embeds).length === 0 && message.attachments.length === 0;
-  if (isLeftEmpty) refuseField('/content', 'The message would be empty. Keep content, embeds or files.');
+  const changed = checkEdit(message, edit);
+  if (!changed) return message;
+  const { content, embeds } = changed;
   requireOutboxRoom(message.outbox);
   const now = new Date(platform.now());
   const mentions = content === undefined ? null : await resolveMentions(platform, content, context, message.replyPing);
@@ -142,8 +152,7 @@ export async function applyEdit(
     {
       ...pendingEvent,
       $set: {
-        ...(content === undefined ? {} : { content }),
-        ...(embeds === undefined ? {} : { embeds }),
+        ...changed,
         ...mentions,
         ...(mentions && hasMentions(mentions) ? { pings: true } : {}),
         ...previews.set,

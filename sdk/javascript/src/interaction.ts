@@ -104,20 +104,20 @@ export class Interaction<Options extends object = Record<string, string | number
     return message;
   }
 
-  /** Changes the answer. After a defer this is the answer. Ephemeral answers cannot be changed. */
+  /** Changes the answer. After a defer this is the answer. */
   async editReply(edit: ReplyEdit): Promise<Message> {
     while (this.#pending) await this.#settled();
     if (this.#state === 'deferred') return this.followUp(edit);
     return this.#whenApplied(() => this.#settings.api.editOriginalAnswer(this.raw.id, this.raw.token, toBody(edit)));
   }
 
-  /** The answer as a message. Ephemeral answers cannot be read. */
+  /** The answer as a message. */
   async fetchReply(): Promise<Message> {
     while (this.#pending) await this.#settled();
     return this.#whenApplied(() => this.#settings.api.getOriginalAnswer(this.raw.id, this.raw.token));
   }
 
-  /** Deletes the answer. Ephemeral answers cannot be deleted. */
+  /** Deletes the answer. */
   async deleteReply(): Promise<void> {
     while (this.#pending) await this.#settled();
     await this.#whenApplied(() => this.#settings.api.deleteOriginalAnswer(this.raw.id, this.raw.token));

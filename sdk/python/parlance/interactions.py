@@ -84,19 +84,19 @@ class Interaction:
             return await self._follow_up(content, embeds, ephemeral)
 
     async def edit_reply(self, content: str | None = None, *, embeds: Sequence[Embed] | None = None) -> Message:
-        """Edits the answer; what is left out stays. After a defer, this is the answer. An ephemeral answer cannot be edited."""
+        """Edits the answer; what is left out stays. After a defer, this is the answer."""
         async with self._lock:
             if self._is_deferred and not self._is_answered:
                 return await self._follow_up(content, embeds, None)
             return await self._api.edit_original_answer(self.id, self.token, content=content, embeds=embeds)
 
     async def fetch_reply(self) -> Message:
-        """The answer, as it is now. An ephemeral answer cannot be read."""
+        """The answer, as it is now."""
         async with self._lock:
             return await self._api.get_original_answer(self.id, self.token)
 
     async def delete_reply(self) -> None:
-        """Deletes the answer. An ephemeral answer cannot be deleted."""
+        """Deletes the answer."""
         async with self._lock:
             await self._api.delete_original_answer(self.id, self.token)
 

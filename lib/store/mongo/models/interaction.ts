@@ -22,6 +22,12 @@ commandsSchema.index({ applicationId: 1 });
 commandsSchema.index({ 'commands.id': 1 });
 commandsSchema.index({ serverId: 1, applicationId: 1 });
 
+/** An ephemeral answer, encrypted, because it is not stored as a message. `revision` counts its edits. */
+export interface SealedAnswer {
+  sealed: string;
+  revision: number;
+}
+
 /** A use of a slash command (docs/behavior/interactions.md#states). All times are from the database's clock. */
 export interface InteractionDoc extends Outbox<InteractionEvent> {
   _id: string;
@@ -44,6 +50,8 @@ export interface InteractionDoc extends Outbox<InteractionEvent> {
   messageId: string | null;
   /** An accepted answer whose message may not be stored yet; removed once it is. */
   answer?: MessageDraft | null;
+  /** The first answer, if it is ephemeral and not deleted. */
+  ephemeralAnswer?: SealedAnswer;
   /** Whether it goes to the application's Interactions Endpoint instead of the gateway. Decided when the command is used. */
   endpoint: boolean;
   /** When it was claimed for its only request to the endpoint; null before. */

@@ -47,11 +47,13 @@ export interface AccountEvent {
   data?: never;
 }
 
-/** An event of an interaction. The message of a MESSAGE_CREATE is an ephemeral answer, which is stored nowhere else. */
+/** An event of an interaction. The messages are ephemeral ones, which are not stored as messages. */
 export type InteractionEvent =
   | { name: 'INTERACTION_CREATE'; data?: never }
   | { name: 'INTERACTION_UPDATE'; data: EventData<'INTERACTION_UPDATE'> }
-  | { name: 'MESSAGE_CREATE'; data: EventData<'MESSAGE_CREATE'> };
+  | { name: 'MESSAGE_CREATE'; data: EventData<'MESSAGE_CREATE'> }
+  | { name: 'MESSAGE_UPDATE'; data: EventData<'MESSAGE_UPDATE'> }
+  | { name: 'MESSAGE_DELETE'; data: EventData<'MESSAGE_DELETE'> };
 
 /** An event of any document with an outbox. */
 export type OutboxEvent = MessageEvent | ChannelEvent | ServerEvent | MemberEvent | AccountEvent | InteractionEvent;
