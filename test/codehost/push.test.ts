@@ -214,6 +214,49 @@ describe('codehost: push', () => {
     },
   );
 
+  const rewound = { ...push, forced: true, commits: [], head_commit: commit('b', 'Older', 'anna') };
+  posts('GitHub, forced, without commits', 'push', rewound, {
+    author: githubAuthor,
+    title: '[anna/garden:main] Force-pushed to bbbbbbb',
+    url: push.compare,
+    description: '`aaaaaaa` → `bbbbbbb`',
+    color: 0xbf8700,
+  });
+  shows('GitHub, forced, with a null list', 'push', { ...rewound, commits: null }, { title: '[anna/garden:main] Force-pushed to bbbbbbb' });
+  posts(
+    'GitHub, forced, without ids',
+    'push',
+    { ...rewound, before: null, after: '`**`', compare: null },
+    {
+      author: githubAuthor,
+      title: '[anna/garden:main] Force-pushed',
+      url: 'https://github.com/anna/garden',
+      color: 0xbf8700,
+    },
+  );
+  const rewoundGitea = { ...giteaPush, commits: [], total_commits: 0 };
+  for (const [host, payload] of [
+    ['Gitea', rewoundGitea],
+    ['Forgejo, with a null list', { ...rewoundGitea, commits: null, head_commit: null }],
+  ] as const)
+    posts(`${host}, which does not say that it is forced`, 'push', payload, {
+      author: giteaAuthor,
+      title: '[ben/shed:main] Force-pushed to bbbbbbb',
+      url: giteaPush.compare_url,
+      description: '`aaaaaaa` → `bbbbbbb`',
+      color: 0xbf8700,
+    });
+  shows(
+    'Gogs, forced, without commits',
+    'push',
+    { ...gogs, ref: 'refs/heads/master', before: sha('a'), after: sha('c'), commits: [], pusher: gogs.sender },
+    { title: '[carl/barn:master] Force-pushed to ccccccc', url: 'https://example.org/gogs/carl/barn' },
+  );
+  ignores('neither forced nor commits', 'push', { ...push, commits: [] }, 'a push without commits');
+  ignores('Gitea, a new branch without commits', 'push', { ...rewoundGitea, before: none }, 'a push without commits');
+  ignores('Gitea, nothing moved', 'push', { ...rewoundGitea, after: sha('a') }, 'a push without commits');
+  ignores('Gitea, without ids', 'push', { ...rewoundGitea, before: undefined }, 'a push without commits');
+
   const gone = { ...push, deleted: true, after: none, commits: [], head_commit: null };
   ignores('a deleted branch', 'push', gone, 'a push that deletes a branch or tag is posted as `delete`');
   ignores('a deleted tag', 'push', { ...gone, ref: 'refs/tags/v1' }, 'a push that deletes a branch or tag is posted as `delete`');

@@ -22,17 +22,20 @@ export interface PushFacts extends CommonFacts {
   total: number;
   commits: Commit[];
   compare: string | null;
+  /** The beginnings of the ids of the last commits before and after the push, if it has no commits; empty if they are unknown. */
+  moved?: { from: string; to: string };
 }
 
 const zeroSha = /^0{40,64}$/;
 const shortShaChars = 7;
 
+/** The beginning of a commit's id; empty if it is none. */
+const shortSha = (sha: string): string => (/^[0-9a-f]{7,64}$/i.test(sha) ? sha.slice(0, shortShaChars) : '');
+
 function readCommit(commit: Fields): Commit {
-  const sha = stringAt(commit, 'id', 'sha');
-  const known = /^[0-9a-f]{7,64}$/i.test(sha);
   const message = /^[^\r\n]*/.exec(stringAt(commit, 'message').trimStart())?.[0] ?? '';
   return {
-    id: known ? sha.slice(0, shortShaChars) : '',
+    id: shortSha(stringAt(commit, 'id', 'sha')),
     message: toLine(message, bounds.commitLine),
     author: lineAt(commit, bounds.name, 'author.username', 'author.name', 'committer.username', 'committer.name'),
     url: linkAt(commit, 'url'),
@@ -46,7 +49,17 @@ function readCompareUrl(payload: Fields): string | null {
 }
 
 /**
- * Reads a `push`. Returns the reason if it is not posted: tags, deletes and pushes without commits are not (docs/behavior/webhooks.md#events).
+ * Whether a push without commits moved an existing branch to an older commit. GitHub says that it is forced. Gitea, Forgejo and Gogs don't, but list all commits
+ * of any other push.
+ */
+function isRewind(payload: Fields): boolean {
+  if (flagAt(payload, 'forced')) return true;
+  const [before, after] = [stringAt(payload, 'before'), stringAt(payload, 'after')];
+  return payload.forced === undefined && !zeroSha.test(before) && shortSha(before) !== '' && shortSha(after) !== '' && before !== after;
+}
+
+/**
+ * Reads a `push`. Returns the reason if it is not posted: tags, deletes, and pushes without commits that are not forced (docs/behavior/webhooks.md#events).
  */
 export function readPush(payload: Fields): PushFacts | string {
   const ref = stringAt(payload, 'ref');
@@ -56,16 +69,18 @@ export function readPush(payload: Fields): PushFacts | string {
   if (ref.startsWith('refs/tags/')) return 'a push to a tag is posted as `create`';
   if (ref.startsWith('refs/') && !ref.startsWith('refs/heads/')) return 'a push to neither a branch nor a tag';
   const commits = objectsAt(payload, 'commits');
-  if (commits.length === 0) return 'a push without commits';
+  const isMoved = commits.length === 0;
+  if (isMoved && !isRewind(payload)) return 'a push without commits';
   return {
     event: 'push',
     ...readCommonFacts(payload, 'pusher'),
     branch: toLine(ref.replace('refs/heads/', ''), bounds.branch),
-    forced: flagAt(payload, 'forced'),
+    forced: isMoved || flagAt(payload, 'forced'),
     created: flagAt(payload, 'created') || zeroSha.test(stringAt(payload, 'before')),
     total: Math.max(numberAt(payload, 'total_commits') ?? 0, commits.length),
     commits: commits.slice(0, bounds.commits).map(readCommit),
     compare: readCompareUrl(payload),
+    ...(isMoved ? { moved: { from: shortSha(stringAt(payload, 'before')), to: shortSha(stringAt(payload, 'after')) } } : {}),
   };
 }
 
@@ -75,9 +90,16 @@ function commitLines({ id, message, author, url }: Commit): string[] {
   return [id === '' ? text : `\`${id}\` ${text}`, ...(url === null ? [] : [`<${url}>`])];
 }
 
+/** The title and text of a force-push without commits: where the branch was, and where it is now. */
+const describeMove = ({ from, to }: { from: string; to: string }): { title: string; lines: string[] } => ({
+  title: to === '' ? 'Force-pushed' : `Force-pushed to ${to}`,
+  lines: from === '' || to === '' ? [] : [`\`${from}\` → \`${to}\``],
+});
+
 /** The post of a push: the branch, the total number of commits, the first five of them, and a link to the rest. */
 export function renderPush(facts: PushFacts): Embed {
-  const { branch, forced, created, total, commits, compare } = facts;
+  const { branch, forced, created, total, commits, compare, moved } = facts;
+  if (moved) return createEmbed(facts, { branch, ...describeMove(moved), url: compare, color: colors.forced });
   const more = total - commits.length;
   const rest = more > 0 ? [`… and ${formatCountOf(more, 'more commit')}${compare === null ? '' : `: <${compare}>`}`] : [];
   return createEmbed(facts, {
