@@ -67,6 +67,37 @@ describe('file names and types over HTTP', () => {
     expect((await sent(`${files}; filename=""`))?.filename).to.equal('file');
   });
 
+  for (const [written, filename] of [
+    ['filename="a\\"b.txt"', 'a"b.txt'],
+    ['filename="say \\"hi\\""', 'say "hi"'],
+    ['filename="\\"a\\"; b.txt"', '"a"; b.txt'],
+    ['filename="a%22b.txt"', 'a"b.txt'],
+    ['filename="a;b=c.txt"', 'a;b=c.txt'],
+    ['filename="C:\\dir\\b.txt"', 'b.txt'],
+    ['filename="C:\\\\dir\\\\b.txt"', 'b.txt'],
+    ['filename="end\\"; x="y"', 'file'],
+    ['filename=plain.txt', 'plain.txt'],
+    ["filename*=UTF-8''a%22b%20c.txt", 'a"b c.txt'],
+    ['filename*=utf-8\'de\'gr%C3%B6%C3%9Fe.txt; filename="groesse.txt"', 'größe.txt'],
+    ['filename="groesse.txt"; filename*=UTF-8\'\'gr%C3%B6%C3%9Fe.txt', 'größe.txt'],
+    ["filename*=ISO-8859-1''%A3.txt", '£.txt'],
+    ['filename="a.txt"; filename*=UTF-8\'\'%E2%82', 'a.txt'],
+    ["filename*=UTF-8''..%2F..%2Fpasswd", 'passwd'],
+  ] as const)
+    it(`reads ${written} as ${filename}`, async () => expect((await sent(`${files}; ${written}`))?.filename).to.equal(filename));
+
+  for (const name of ['file', 'files', 'file1', 'files1', 'files[0]', 'file[12]', 'files[]'])
+    it(`a part named ${name} is a file`, async () =>
+      expect((await sent(`Content-Disposition: form-data; name="${name}"; filename="a.txt"`))?.filename).to.equal('a.txt'));
+
+  it('files of several part names keep the order in which they are sent', async () => {
+    const names = ['files[1]', 'file', 'files[0]', 'files'];
+    const parts = names.map((name, at) => ({ head: `Content-Disposition: form-data; name="${name}"; filename="${at}.txt"`, bytes: 'x' }));
+    const { body, headers } = rawBody(parts);
+    const { attachments } = (await upload(body, headers)).body;
+    expect(attachments.map(({ filename }: { filename: string }) => filename)).to.deep.equal(['0.txt', '1.txt', '2.txt', '3.txt']);
+  });
+
   for (const [declared, stored] of [
     ['text/html; charset=utf-8', 'text/html'],
     ['image/svg+xml', 'image/svg+xml'],

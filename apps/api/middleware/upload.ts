@@ -126,10 +126,19 @@ const createParser = (request: IncomingMessage): Dicer => {
 /** The headers of a part, with the bytes of their values as Latin-1. */
 type PartHeaders = Partial<Record<string, string[]>>;
 
+/** The names of parts with a file: `files`, and what other clients and services use. */
+const filePartName = /^files?(?:\d{1,3}|\[\d{0,3}\])?$/;
+
+/**
+ * Writes `\"`, with which some clients escape a quote in a file name, as `%22`, as browsers do. A backslash before the quote that ends the value stays: browsers
+ * do not escape backslashes.
+ */
+const unescapeQuotes = (disposition: string): string => disposition.replace(/\\"(?!\s*(?:$|;\s*[\w-]+\*?=))/g, '%22');
+
 /** What a part says of itself: its name, its file name, its media type and character set. Refuses a part that is not form data. */
 function describePart(headers: PartHeaders): Record<'name' | 'filename' | 'charset', string | undefined> & { type: string } {
   const valueOf = (name: string): string => Buffer.from(headers[name]?.[0] ?? '', 'latin1').toString('utf8');
-  const disposition = valueOf('content-disposition');
+  const disposition = unescapeQuotes(valueOf('content-disposition'));
   const { type, parameters } = parseDisposition(disposition, { multipart: true });
   if (type !== 'form-data' || /[\r\n]/.test(disposition)) refuseInvalid('a part has no valid Content-Disposition with form-data');
   const media = parseContentType(valueOf('content-type') || 'text/plain');
@@ -137,7 +146,7 @@ function describePart(headers: PartHeaders): Record<'name' | 'filename' | 'chars
 }
 
 /**
- * Reads a `multipart/form-data` body: at most 10 parts `files`, which are written to local files as they arrive, and one part `payload_json`, in any order
+ * Reads a `multipart/form-data` body: at most 10 parts `files` (or `file`, `file1`, `files[0]`), which are written to local files as they arrive, and one part `payload_json`, in any order
  * (docs/behavior/messages.md#files). Only a few chunks are in memory at a time. Refuses invalid bodies, other parts and an eleventh file (400), and a file over
  * 10 MiB (413), as soon as it sees them. Rejects when `options.bodyFailed` does. The rest of the body is then read and discarded, so that the sender sees the
  * answer.
@@ -159,7 +168,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
   let describedParts = 0;
   const handlePart = (part: Readable, headers: PartHeaders): void => {
     const { name, filename, type, charset } = describePart(headers);
-    if (name === 'files') {
+    if (name !== undefined && filePartName.test(name)) {
       if (files.length === limits.filesPerMessage) refuseInvalid(`a message has at most ${limits.filesPerMessage} files`);
       options.beforeFile();
       files.push(receivePart(part, filename, type));
@@ -168,7 +177,7 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
       if (fields.length) refuseInvalid('there is more than one part payload_json');
       fields.push(readJsonPart(part, charset));
       fields[0]?.catch(fail);
-    } else refuseInvalid('the name of each part must be payload_json or files');
+    } else refuseInvalid('the name of each part must be payload_json or files (or file, file1, files[0] and so on)');
   };
   parser.on('part', (part) => {
     part.on('error', () => undefined);
