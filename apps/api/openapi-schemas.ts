@@ -108,7 +108,7 @@ export function createSchemaWriter(): SchemaWriter {
     if (typeof value !== 'object' || value === null) return value;
     const copy = Object.fromEntries(
       Object.entries(value)
-        .filter(([key]) => key !== 'patternText') // is for the errors of validation only
+        .filter(([key]) => key !== 'patternText' && key !== 'characters') // they are for validation only
         .map(([key, inner]) => [key, writeReference(inner)]),
     );
     return copy.discriminator ? { ...copy, discriminator: { ...copy.discriminator, mapping: toMapping(value as OneOf) } } : copy;

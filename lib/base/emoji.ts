@@ -9,8 +9,11 @@ export interface Emoji {
   emoji: string;
 }
 
-/** One emoji that Unicode recommends for interchange (RGI). The flag `v` also matches several code points: flags, keycaps, skin tones, ZWJ sequences. */
-const unicodeEmoji = new RegExp('^\\p{RGI_Emoji}$', 'v');
+/**
+ * One emoji that Unicode recommends for interchange (RGI), or one of the letters 🇦 to 🇿 (regional indicators), of which flags are made. The flag `v` also matches
+ * several code points: flags, keycaps, skin tones, ZWJ sequences.
+ */
+const unicodeEmoji = new RegExp('^[\\p{RGI_Emoji}\\p{Regional_Indicator}]$', 'v');
 const customEmoji = /^[A-Za-z0-9_]{1,32}:([0-9]{1,19})$/;
 /** A variation selector (text or emoji style) after a character that it can follow. */
 const variationSelectors = /(?<=\p{Emoji})[\uFE0E\uFE0F]/gu;

@@ -25,8 +25,17 @@ export function truncate(text: string, count: number): string {
   return text.slice(0, end);
 }
 
-/** Whether `text` is blank: only white space, control characters and characters without width (docs/behavior/requests.md#text). */
-export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(text);
+/** White space, control characters and characters that show nothing: without width, an empty braille cell, a note without a head, marks of annotations. */
+const blank = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\ufff9-\ufffb\u{1d159}]*$/u;
+
+/** Whether `text` is blank: only white space, control characters and characters that show nothing (docs/behavior/requests.md#text). */
+export const isBlank = (text: string): boolean => blank.test(text);
+
+/** Whether `text` has control characters other than tabs and line breaks (docs/behavior/requests.md#text). */
+export const hasControlCharacters = (text: string): boolean => /[^\P{Cc}\t\n\r]/u.test(text);
+
+/** Whether `text` can be a name: one line that shows something, without control characters other than tabs (docs/behavior/requests.md#names). */
+export const isName = (text: string): boolean => !isBlank(text) && !/[\n\r\u2028\u2029]/.test(text) && !hasControlCharacters(text);
 
 /** Replaces each unpaired half of a surrogate pair with U+FFFD, so that `text` can be stored and sent. The length does not change. */
 export const toWellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd');

@@ -15,6 +15,7 @@ const signingSecret = Type.String({
 });
 const description = Type.String({
   maxLength: 300,
+  characters: 'text',
   description: 'What the application does, up to 300 characters. Line breaks are allowed. Default: empty.',
   examples: ['Rolls dice.'],
 });

@@ -182,7 +182,7 @@ export const ChannelPatch = ObjectOf(
     name: Type.Optional(Described(Name(limits.nameChars), `The name: one line of 1 to ${limits.nameChars} characters.`, 'general')),
     topic: Type.Optional(
       Described(
-        Nullable(Type.String({ maxLength: limits.topicChars })),
+        Nullable(Type.String({ maxLength: limits.topicChars, characters: 'text' })),
         'The topic, up to 1,024 characters; null removes it. Text and announcement channels only.',
         'Say hello',
       ),

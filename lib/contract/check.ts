@@ -3,6 +3,7 @@ import formats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { refuseFields } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import { type CharacterRule, characterRules } from './characters.ts';
 import { toFieldErrors } from './field-errors.ts';
 
 /** A value with more parts than this is checked only up to its first error, because each of its parts could have one. */
@@ -11,7 +12,15 @@ const allErrorsPartsMax = 1000;
 const options = { strict: false, verbose: true } as const;
 const firstErrorAjv = new Ajv2020({ ...options, allErrors: false });
 const allErrorsAjv = new Ajv2020({ ...options, allErrors: true });
-for (const ajv of [firstErrorAjv, allErrorsAjv]) formats.default(ajv, ['date-time']);
+for (const ajv of [firstErrorAjv, allErrorsAjv]) {
+  formats.default(ajv, ['date-time']);
+  ajv.addKeyword({
+    keyword: 'characters',
+    type: 'string',
+    errors: false,
+    validate: (rule: CharacterRule, text: string) => characterRules[rule](text),
+  });
+}
 
 /** The validators of a schema. `firstError` stops at the first error, and `allErrors` finds every error. */
 interface SchemaValidators {

@@ -21,6 +21,7 @@ const slashName = Type.String({
 const optionDescription = Type.String({
   minLength: 1,
   maxLength: limits.commandDescriptionChars,
+  characters: 'text',
   description: 'What the option is for: 1 to 100 characters.',
   examples: ['How many sides the die has'],
 });
@@ -85,6 +86,7 @@ export const CommandInput = ObjectOf(
     name: Type.String({
       minLength: 1,
       maxLength: limits.commandNameChars,
+      characters: 'name',
       description:
         'The name. Of a slash command: 1 to 32 lowercase letters, digits, _ and -. Of a prefix command: 1 to 32 characters without white space.',
       examples: ['roll'],
@@ -92,6 +94,7 @@ export const CommandInput = ObjectOf(
     description: Type.Optional(
       Type.String({
         maxLength: limits.commandDescriptionChars,
+        characters: 'text',
         description: 'What the command does, up to 100 characters. Slash commands need one; of prefix commands the default is empty.',
         examples: ['Rolls a die'],
       }),
@@ -102,6 +105,7 @@ export const CommandInput = ObjectOf(
         minLength: 1,
         maxLength: limits.prefixChars,
         pattern: '^\\S+$',
+        characters: 'name',
         patternText: 'Use no spaces.',
         description: 'The characters in front of the name: 1 to 5 without white space. Prefix commands need one; slash commands have none.',
         examples: ['!'],

@@ -88,6 +88,7 @@ export const DiscoveryInput = ObjectOf(
     description: Type.Optional(
       Type.String({
         maxLength: limits.discoveryDescriptionChars,
+        characters: 'text',
         description: `What the server is about, up to ${limits.discoveryDescriptionChars} characters. A listed server needs one.`,
         examples: ['Everything about engines that compute.'],
       }),
@@ -96,6 +97,7 @@ export const DiscoveryInput = ObjectOf(
       Type.Array(
         Type.String({
           pattern: '^[^,\\r\\n\\u2028\\u2029]*$',
+          characters: 'text',
           patternText: 'Use no commas and no line breaks.',
           description: 'A tag of 1 to 24 characters without commas and line breaks. White space at its ends is removed.',
           examples: ['math'],

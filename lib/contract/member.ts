@@ -48,7 +48,7 @@ export const BanInput = ObjectOf(
   {
     reason: Type.Optional(
       Described(
-        Nullable(Type.String({ maxLength: limits.banReasonChars })),
+        Nullable(Type.String({ maxLength: limits.banReasonChars, characters: 'text' })),
         `Why the account is banned, up to ${limits.banReasonChars} characters. The person is told it. Default: null, no reason.`,
         'Spam',
       ),

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
+import { characterTexts } from './characters.ts';
 import { Described, ObjectOf } from './schemas.ts';
 
 /** An id: 19 digits. */
@@ -40,13 +41,14 @@ export const Timestamp = Type.String({
 export const Nullable = <S extends TSchema>(schema: S, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
-/** A name of up to `max` code points: trimmed, without line breaks, not blank (docs/behavior/requests.md#names). */
+/** A name of up to `max` code points: trimmed, one line without control characters that shows something (docs/behavior/requests.md#names). */
 export const Name = (max: number) =>
   Type.String({
     minLength: 1,
     maxLength: max,
     pattern: '^(?=.*\\S)[^\\r\\n\\u2028\\u2029]*$',
-    patternText: 'Use one line that is not blank.',
+    patternText: characterTexts.name,
+    characters: 'name',
     description: `One line of 1 to ${max} characters that is not blank. White space at its ends is removed.`,
   });
 

@@ -108,14 +108,14 @@ export const MePatch = ObjectOf(
     ),
     bio: Type.Optional(
       Described(
-        Nullable(Type.String({ maxLength: limits.bioChars })),
+        Nullable(Type.String({ maxLength: limits.bioChars, characters: 'text' })),
         `A text about the account, up to ${limits.bioChars} characters. null and an empty text clear it.`,
         'I wrote the first program.',
       ),
     ),
     pronouns: Type.Optional(
       Described(
-        Nullable(Type.String({ maxLength: limits.pronounsChars })),
+        Nullable(Type.String({ maxLength: limits.pronounsChars, characters: 'text' })),
         `The pronouns of the account, up to ${limits.pronounsChars} characters. null and an empty text clear them.`,
         'she/her',
       ),
@@ -131,7 +131,7 @@ export const PresencePatch = ObjectOf(
     status: Type.Optional(Described(ChosenStatus, 'The new status.')),
     customStatus: Type.Optional(
       Described(
-        Nullable(Type.String({ maxLength: limits.customStatusChars })),
+        Nullable(Type.String({ maxLength: limits.customStatusChars, characters: 'text' })),
         `The text beside the status, up to ${limits.customStatusChars} characters. null and an empty text clear it.`,
         'Writing bots',
       ),

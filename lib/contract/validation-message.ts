@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { type CharacterRule, characterTexts } from './characters.ts';
 
-/** The keywords of a schema that the texts use. `patternText` is not part of JSON Schema: it is the sentence for a value that does not match `pattern`. */
+/** The keywords of a schema that the texts use. `patternText` and `characters` are not part of JSON Schema. `patternText` is the sentence for a value that does not match `pattern`. */
 interface SchemaKeywords {
   minLength?: number;
   maxLength?: number;
@@ -9,6 +10,7 @@ interface SchemaKeywords {
   minItems?: number;
   maxItems?: number;
   patternText?: string;
+  characters?: CharacterRule;
 }
 
 const typeNames: Record<string, string> = {
@@ -55,6 +57,8 @@ export function toValidationMessage({ keyword, params, parentSchema }: ErrorObje
       return `Use ${rangeText(schema.minItems, schema.maxItems)} entries.`;
     case 'pattern':
       return schema.patternText ?? 'This has the wrong format.';
+    case 'characters':
+      return characterTexts[schema.characters ?? 'text'];
     case 'type':
       return `This must be ${toTypeName(params.type)}.`;
     case 'const':

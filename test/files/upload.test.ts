@@ -107,7 +107,7 @@ describe('POST /api/channels/{channelId}/messages with files', () => {
       const file = { head: disposition('name="files"; filename="a.txt"'), bytes: 'x' };
       for (const parts of [
         [json, file, json],
-        [json, { head: disposition('name="file"; filename="a.txt"'), bytes: 'x' }],
+        [json, { head: disposition('name="attachment"; filename="a.txt"'), bytes: 'x' }],
         [file, { head: disposition('name="content"'), bytes: 'x' }],
         [json, { head: disposition('filename="a.txt"'), bytes: 'x' }],
         [json, { head: 'Content-Type: text/plain', bytes: 'x' }],

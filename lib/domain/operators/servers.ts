@@ -1,5 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import { isName } from '../../base/text.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { Platform, WakePlatform } from '../../store/platform.ts';
@@ -32,8 +33,8 @@ async function requireOwner(platform: Platform, userId: string): Promise<void> {
  */
 export async function createServerAsOperator(platform: WakePlatform, name: string, ownerId: string): Promise<OperatedServer> {
   const trimmed = name.trim();
-  if (trimmed.length === 0 || trimmed.length > limits.nameChars)
-    refuse('invalid_request', { reason: `a name has 1 to ${limits.nameChars} characters` });
+  if (!isName(trimmed) || trimmed.length > limits.nameChars)
+    refuse('invalid_request', { reason: `a name is one line of 1 to ${limits.nameChars} characters that are not all invisible` });
   await requireOwner(platform, ownerId);
   const ids = await findServerIds(platform, ownerId, '', limits.serversPerPerson);
   const owned = await platform.db.servers.findOne({ _id: { $in: ids }, ownerId, name: trimmed });

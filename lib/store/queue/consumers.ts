@@ -14,7 +14,7 @@ import type { JobPriorities } from './job-priorities.ts';
 import type { Handlers, JobResult, StayWithKey } from './queue.ts';
 import { getParts, getQueueName } from './queue-parts.ts';
 
-const ajv = new Ajv2020({ keywords: ['patternText'] });
+const ajv = new Ajv2020({ keywords: ['patternText', 'characters'] });
 const validators = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
 
 /** Called with each job that has ended, for metrics. */

@@ -75,6 +75,12 @@ describe('reactions', () => {
       ]);
     });
 
+    it('204 for the letters of flags, keycaps, flags and joined emoji, each a reaction of its own', async () => {
+      const emoji = ['🇦', '🇿', '🇩🇪', '1️⃣', '#️⃣', '🏴‍☠️', '🏳️‍🌈', '👩🏽‍💻', '👁️‍🗨️', '©️'];
+      for (const one of emoji) await add(one);
+      expect(await counts()).to.deep.equal(emoji.map((one) => [one, 1]));
+    });
+
     it('a custom emoji is identified by its id; reads and events show the name it was first added with', async () => {
       await add('wave:77');
       await add('hello:77', other);
