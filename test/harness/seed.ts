@@ -1,4 +1,4 @@
-import { foldCase } from '../../lib/base/text.ts';
+import { foldSearch } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
@@ -178,7 +178,7 @@ export async function fillServer(platform: Platform, serverId: string, count: nu
       platform,
       part.map(({ userId, username, displayName }) => ({
         ...memberOf(serverId, userId, false),
-        search: { username, displayName: foldCase(displayName) },
+        search: { username, displayName: foldSearch(displayName) },
       })),
     );
   }

@@ -2,6 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { foldSearch } from '../../../lib/base/text.ts';
 import { dms } from '../state/dms.ts';
 import { isUnread, mentionsIn } from '../state/reads.ts';
 import { details } from '../state/servers.ts';
@@ -20,16 +21,14 @@ interface SwitcherEntry {
 /** The maximum number of results. */
 const maxResults = 12;
 
-const lowerCase = (text: string): string => text.toLowerCase();
-
 /**
  * Returns the DMs, servers and channels whose own name or server name contains `text`: first those with mentions, then unread ones, then those whose name
  * begins with `text`.
  */
 function findEntries(text: string): SwitcherEntry[] {
-  const query = lowerCase(text.trim());
+  const query = foldSearch(text.trim());
   const rank = (id: string, name: string): number =>
-    (mentionsIn(id) ? 4 : 0) + (isUnread(id) ? 2 : 0) + (lowerCase(name).startsWith(query) ? 1 : 0);
+    (mentionsIn(id) ? 4 : 0) + (isUnread(id) ? 2 : 0) + (foldSearch(name).startsWith(query) ? 1 : 0);
   const all: SwitcherEntry[] = [
     ...dms.value.map(({ id, recipient: { displayName } }) => ({
       path: `/dms/${id}`,
@@ -48,7 +47,7 @@ function findEntries(text: string): SwitcherEntry[] {
     ]),
   ];
   return all
-    .filter(({ name, where }) => lowerCase(`${name} ${where}`).includes(query))
+    .filter(({ name, where }) => foldSearch(`${name} ${where}`).includes(query))
     .sort((a, b) => b.rank - a.rank)
     .slice(0, maxResults);
 }

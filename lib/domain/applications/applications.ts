@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { foldCase, toWellFormed } from '../../base/text.ts';
+import { foldSearch, toWellFormed } from '../../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../../contract/application.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
@@ -34,8 +34,8 @@ const newBotAccount = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc)
 
 /** The search fields of an application for the App Directory (docs/behavior/community.md#search). The name is also the bot's username. */
 const toSearchFields = ({ name, description }: ApplicationPatch): { name?: string; description?: string } => ({
-  ...(name === undefined ? {} : { name: foldCase(name.trim()) }),
-  ...(description === undefined ? {} : { description: foldCase(description) }),
+  ...(name === undefined ? {} : { name: foldSearch(name.trim()) }),
+  ...(description === undefined ? {} : { description: foldSearch(description) }),
 });
 
 async function toApplication(platform: Platform, doc: ApplicationDoc): Promise<Application> {

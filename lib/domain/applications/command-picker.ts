@@ -3,6 +3,7 @@ import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
+import { foldSearch } from '../../base/text.ts';
 import type { Command, PickerCommand } from '../../contract/command.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -55,8 +56,8 @@ export async function listPickerCommands(
   const context = await requireChannel(platform, actor, channelId);
   if (context.channel && !channelKinds[context.channel.kind].hasMessages) return []; // no messages, so no commands
   const applications = await findApplications(platform, context, actor);
-  const query = q.trim().replace(/^\//, '').toLowerCase();
-  const rank = (command: Command): number => (command.name.toLowerCase().startsWith(query) ? 0 : 1);
+  const query = foldSearch(q.trim().replace(/^\//, ''));
+  const rank = (command: Command): number => (foldSearch(command.name).startsWith(query) ? 0 : 1);
   const compareCommands = (a: Command, b: Command): number =>
     rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
   let commands: PickerCommand[] = [];
@@ -70,7 +71,7 @@ export async function listPickerCommands(
     if (!application) continue;
     const { _id: id, name, iconUrl } = application;
     for (const command of list.commands)
-      if (command.name.toLowerCase().includes(query)) commands.push({ ...command, application: { id, name, iconUrl } });
+      if (foldSearch(command.name).includes(query)) commands.push({ ...command, application: { id, name, iconUrl } });
     if (commands.length > 2 * limits.pickerCommands) commands = commands.sort(compareCommands).slice(0, limits.pickerCommands);
   }
   return commands.sort(compareCommands).slice(0, limits.pickerCommands);

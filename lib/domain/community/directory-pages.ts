@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { foldCase } from '../../base/text.ts';
+import { toNeedles } from '../../base/text.ts';
 import type { DirectoryQuery } from '../../contract/discovery.ts';
 
 /** Where a page of Discovery or of the App Directory begins, and how long it is. `isLast` says that no page after it is served. */
@@ -22,12 +22,14 @@ export const toPage = <T>(found: readonly T[], { limit, isLast }: PageRange): { 
 });
 
 /**
- * Matches documents that contain `q` in one of `fields`, whose text was stored through `foldCase`. `q` is trimmed and matched literally, in any
- * case. A blank `q` matches all documents. Uses `$indexOfBytes` and no pattern, so no character has a special meaning.
+ * Matches documents that contain `q` in one of `fields`, whose text was stored through `foldSearch`. `q` is trimmed and matched literally, in any
+ * case and with or without accents. A blank `q` matches all documents. Uses `$indexOfBytes` and no pattern, so no character has a special meaning.
  */
 export function textFilter(q: string | undefined, fields: readonly string[]): { $expr?: object } {
-  const needle = foldCase(q?.trim() ?? '');
-  if (needle === '') return {};
-  const conditions = fields.map((field) => ({ $gte: [{ $indexOfBytes: [{ $ifNull: [`$${field}`, ''] }, { $literal: needle }] }, 0] }));
+  const needles = toNeedles(q?.trim() ?? '');
+  if (needles.includes('')) return {};
+  const conditions = fields.flatMap((field) =>
+    needles.map((needle) => ({ $gte: [{ $indexOfBytes: [{ $ifNull: [`$${field}`, ''] }, { $literal: needle }] }, 0] })),
+  );
   return { $expr: { $or: conditions } };
 }

@@ -1,7 +1,7 @@
 import { type FieldError, Refusal, refuse, requireNoErrors } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { countCodePoints, foldCase, isBlank, toWellFormed } from '../../base/text.ts';
+import { countCodePoints, foldCase, foldSearch, isBlank, toWellFormed } from '../../base/text.ts';
 import type { CommunitySettings, DiscoveryInput } from '../../contract/community.ts';
 import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../../contract/discovery.ts';
 import { isTeamServer, type Server, teamTypes } from '../../contract/server.ts';
@@ -54,8 +54,8 @@ function requireListable({ types }: ServerDoc, change: Partial<Settings>, after:
 const toServerFields = ({ listed, category, description, tags }: Partial<Settings>): object => ({
   ...(listed === undefined ? {} : { listed }),
   ...(category === undefined ? {} : { 'discovery.category': category }),
-  ...(description === undefined ? {} : { 'discovery.description': description, 'search.description': foldCase(description) }),
-  ...(tags === undefined ? {} : { 'discovery.tags': tags, 'search.tags': foldCase(tags.join('\n')) }),
+  ...(description === undefined ? {} : { 'discovery.description': description, 'search.description': foldSearch(description) }),
+  ...(tags === undefined ? {} : { 'discovery.tags': tags, 'search.tags': foldSearch(tags.join('\n')) }),
 });
 
 /**

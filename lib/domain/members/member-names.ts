@@ -1,5 +1,5 @@
 import { composeId } from '../../base/ids.ts';
-import { foldCase } from '../../base/text.ts';
+import { foldSearch } from '../../base/text.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { firstRenameId, type MemberDoc, renamedMembersIndex, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -13,8 +13,8 @@ const quietMs = 5_000;
 const namedFields = { serverId: 1, userId: 1, renameId: 1 } as const;
 
 const toSearchFields = ({ username, displayName }: Pick<AccountDoc, 'username' | 'displayName'>): NonNullable<MemberDoc['search']> => ({
-  username: foldCase(username),
-  displayName: foldCase(displayName),
+  username: foldSearch(username),
+  displayName: foldSearch(displayName),
 });
 
 /** The names of the accounts of these members. */

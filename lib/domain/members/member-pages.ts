@@ -1,7 +1,7 @@
 import { refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { MemberRules } from '../../base/permissions.ts';
-import { foldCase } from '../../base/text.ts';
+import { toNeedles } from '../../base/text.ts';
 import type { Member, MembersQuery } from '../../contract/member.ts';
 import type { CachedResponse } from '../../store/caches.ts';
 import { memberNameIndexes, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
@@ -139,9 +139,9 @@ async function searchByName(
   after?: string,
 ): Promise<ListPage> {
   const maxMatches = after === undefined ? Math.min(limit + 1, limits.membersSearched) : limits.membersSearched;
-  const prefix = foldCase(query);
+  const kinds = ['username', 'displayName'] as const;
   const found = await Promise.all(
-    (['username', 'displayName'] as const).map((kind) => findMatches(platform, server._id, prefix, kind, maxMatches)),
+    toNeedles(query).flatMap((prefix) => kinds.map((kind) => findMatches(platform, server._id, prefix, kind, maxMatches))),
   );
   const matches = new Map<string, Match>();
   for (const match of found.flat().toSorted(byName)) if (!matches.has(match.userId)) matches.set(match.userId, match);

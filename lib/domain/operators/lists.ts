@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { foldCase } from '../../base/text.ts';
+import { foldSearch } from '../../base/text.ts';
 import type { AccountDeletion } from '../../contract/account-deletion.ts';
 import type { Filter } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -76,7 +76,7 @@ const isId = (text: string): boolean => /^[0-9]{19}$/.test(text);
 export async function listAccounts({ db }: Platform, page: PageQuery): Promise<Page<ListedAccount>> {
   const { query = '', after, limit = limits.operatorPageDefault } = page;
   if (isId(query)) return { items: (await db.accounts.find({ _id: query }).toArray()).map(toListedAccount), next: null };
-  const prefix = query.toLowerCase();
+  const prefix = foldSearch(query);
   const from = after === undefined ? { $gte: prefix } : { $gt: after };
   const found = await db.accounts
     .find({ kind: 'person', username: { ...from, $lt: endOfPrefix(prefix) } })
@@ -112,7 +112,7 @@ export async function listServersOfAll(platform: Platform, page: PageQuery): Pro
   const { db } = platform;
   const { query = '', after, limit = limits.operatorPageDefault } = page;
   if (isId(query)) return { items: (await db.servers.find({ _id: query }).toArray()).map(toListedServer), next: null };
-  const prefix = foldCase(query);
+  const prefix = foldSearch(query);
   if (prefix === '') {
     const found = await db.servers
       .find({ _id: { $gt: after ?? '' } })
@@ -121,7 +121,7 @@ export async function listServersOfAll(platform: Platform, page: PageQuery): Pro
       .toArray();
     return toPage(found, limit, toListedServer, ({ _id }) => _id);
   }
-  const last = after === undefined ? undefined : foldCase((await requireListedServer(platform, after)).name);
+  const last = after === undefined ? undefined : foldSearch((await requireListedServer(platform, after)).name);
   const filters =
     last === undefined
       ? [{ 'search.name': { $gte: prefix, $lt: endOfPrefix(prefix) } }]

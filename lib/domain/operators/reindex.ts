@@ -1,5 +1,5 @@
 import { createProgress, type Report } from '../../base/progress.ts';
-import { foldCase } from '../../base/text.ts';
+import { foldSearch } from '../../base/text.ts';
 import type { Collection, Filter, Update } from '../../store/mongo/database.ts';
 import { settleMemberships } from '../../store/mongo/memberships.ts';
 import { type MembershipDoc, toMembershipKey } from '../../store/mongo/models/membership.ts';
@@ -48,7 +48,7 @@ async function correctTexts<T extends { _id: string; search?: object }>(
 ): Promise<boolean> {
   const stored = (doc.search ?? {}) as Record<string, string | undefined>;
   const wrong = Object.entries(texts)
-    .map(([field, text = '']) => [field, foldCase(text)] as const)
+    .map(([field, text = '']) => [field, foldSearch(text)] as const)
     .filter(([field, text]) => (stored[field] ?? '') !== text);
   if (wrong.length === 0) return false;
   const $set = Object.fromEntries(wrong.map(([field, text]) => [`search.${field}`, text]));

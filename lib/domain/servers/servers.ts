@@ -1,7 +1,7 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { everyoneDefault } from '../../base/permissions.ts';
-import { foldCase } from '../../base/text.ts';
+import { foldSearch } from '../../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
@@ -62,7 +62,7 @@ export async function createServerOf(
     types: [],
     community: false,
     listed: false,
-    search: { name: foldCase(input.name.trim()) },
+    search: { name: foldSearch(input.name.trim()) },
     nextPosition: 1,
     memberCount: 1,
     ...(createdFor === undefined ? {} : { createdFor }),
@@ -134,7 +134,7 @@ export async function updateServer(platform: ApiPlatform, actor: Actor, serverId
     const condition = ownerId === undefined ? {} : { ownerId: actor.id };
     const { servers } = platform.db;
     const was = ownerId === undefined ? {} : { was: { owner: actor.id } };
-    const searchFields = set.name === undefined ? {} : { 'search.name': foldCase(set.name) };
+    const searchFields = set.name === undefined ? {} : { 'search.name': foldSearch(set.name) };
     const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE', ...was });
     const previous = await servers.findOneAndUpdate(
       { _id: serverId, ...condition, ...outboxHasRoom },

@@ -1,4 +1,5 @@
 import type { Collections } from './database.ts';
+import { foldApplicationTexts, foldMemberNames, foldServerTexts } from './fold-searches.ts';
 import { insertMissing } from './insert.ts';
 import { settleMemberships, toMembership } from './memberships.ts';
 import { type Batch, inBatches } from './migration-batches.ts';
@@ -61,4 +62,7 @@ export const migrations: readonly Migration[] = [
   { name: 'fill-memberships', run: fillMemberships },
   { name: 'move-reactions', run: moveReactions },
   { name: 'mark-unnamed-members', run: markUnnamedMembers },
+  { name: 'fold-member-names', run: foldMemberNames },
+  { name: 'fold-server-texts', run: foldServerTexts },
+  { name: 'fold-application-texts', run: foldApplicationTexts },
 ];

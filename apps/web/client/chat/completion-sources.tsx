@@ -1,6 +1,6 @@
 import { AtSign, Hash, Megaphone, MessagesSquare, Shield } from 'lucide';
 import type { ComponentChildren } from 'preact';
-import { foldCase } from '../../../../lib/base/text.ts';
+import { foldSearch } from '../../../../lib/base/text.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { historyOf } from '../../state/histories.ts';
@@ -41,7 +41,7 @@ const foldedNames = new WeakMap<User, { name: string; username: string }>();
 
 /** Returns the names of an account in the form that searches compare. They are cached, because a server may have 10,000 members. */
 function foldedOf(user: User): { name: string; username: string } {
-  const known = foldedNames.get(user) ?? { name: foldCase(user.displayName), username: user.username };
+  const known = foldedNames.get(user) ?? { name: foldSearch(user.displayName), username: user.username };
   foldedNames.set(user, known);
   return known;
 }
@@ -90,7 +90,7 @@ export function peopleFor(context: ChannelContext, wanted: string): Suggestion[]
       .messages.value.slice(-50)
       .map(({ author }, at) => [author.id, at]),
   );
-  const word = foldCase(wanted);
+  const word = foldSearch(wanted);
   const best = bestOf(users, (user) => {
     const { name, username } = foldedOf(user);
     const rank = rankOf([name, username], word);
@@ -116,7 +116,7 @@ export function peopleFor(context: ChannelContext, wanted: string): Suggestion[]
 /** Suggests roles whose names match, highest first; none in a DM. */
 export function rolesFor({ serverId }: ChannelContext, wanted: string): Suggestion[] {
   const roles = (details.value.get(serverId ?? '')?.roles ?? []).filter(({ id }) => id !== serverId);
-  return bestOf(roles, ({ name }) => rankOf([foldCase(name)], foldCase(wanted))).map(({ id, name, color }) => ({
+  return bestOf(roles, ({ name }) => rankOf([foldSearch(name)], foldSearch(wanted))).map(({ id, name, color }) => ({
     id,
     picture: (
       <span class="completion-role" style={color ? { color } : {}}>
@@ -153,7 +153,7 @@ const channelIcons: Partial<Record<Channel['kind'], typeof Hash>> = { announceme
 export function channelsFor({ serverId }: ChannelContext, wanted: string, all = false): Suggestion[] {
   const server = details.value.get(serverId ?? '');
   const known = (server?.channels ?? []).filter((channel) => all || holdsMessages(channel));
-  return bestOf(known, ({ name }) => rankOf([foldCase(name ?? '')], foldCase(wanted))).map(({ id, name, kind, parentId }) => ({
+  return bestOf(known, ({ name }) => rankOf([foldSearch(name ?? '')], foldSearch(wanted))).map(({ id, name, kind, parentId }) => ({
     id,
     picture: <Icon of={channelIcons[kind] ?? Hash} />,
     label: name ?? '',
@@ -187,8 +187,8 @@ export const commandText = ({ kind, prefix = '', name }: PickerCommand): string 
 
 /** Suggests the commands that match, grouped by application; the application of the best match is first. */
 export function commandsFor(commands: readonly PickerCommand[], wanted: string): Suggestion[] {
-  const word = wanted.toLowerCase();
-  const matching = commands.filter(({ name }) => name.toLowerCase().includes(word)).slice(0, maxCommands);
+  const word = foldSearch(wanted);
+  const matching = commands.filter(({ name }) => foldSearch(name).includes(word)).slice(0, maxCommands);
   const order = [...new Set(matching.map(({ application }) => application.id))];
   return order.flatMap((id) =>
     matching

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { foldSearch } from '../../../../lib/base/text.ts';
 import type { AuditEntry, Ban, AuditPage as Page } from '../../../../lib/contract/member.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
@@ -41,16 +42,16 @@ function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.El
 
 /** Returns the text of an entry that the filter searches. */
 const textOf = (server: Server, entry: AuditEntry): string =>
-  [
-    actorOf(entry),
-    sentenceOf(server, entry),
-    entry.reason,
-    entry.actorId,
-    entry.targetId,
-    ...changesOf(server, entry).flatMap(({ field, from, to }) => [field, from, to]),
-  ]
-    .join(' ')
-    .toLowerCase();
+  foldSearch(
+    [
+      actorOf(entry),
+      sentenceOf(server, entry),
+      entry.reason,
+      entry.actorId,
+      entry.targetId,
+      ...changesOf(server, entry).flatMap(({ field, from, to }) => [field, from, to]),
+    ].join(' '),
+  );
 
 /** The audit log of a server, newest first: who did what to whom. */
 export function AuditPage({ server }: { server: Server }): JSX.Element {
@@ -73,7 +74,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
       const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));
       log.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
     });
-  const filter = text.value.trim().toLowerCase();
+  const filter = foldSearch(text.value.trim());
   const shown = page?.items.filter((entry) => filter === '' || textOf(server, entry).includes(filter)) ?? [];
   return (
     <>

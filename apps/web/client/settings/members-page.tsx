@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { foldSearch } from '../../../../lib/base/text.ts';
 import type { Member } from '../../../../lib/contract/member.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { findMembers, hasMoreMembers, loadMembers, loadMoreMembers, membersOf } from '../../state/people.ts';
@@ -18,7 +19,7 @@ const pageSize = 50;
 const debounceMs = 150;
 
 const matches = ({ user }: Member, text: string): boolean =>
-  user.displayName.toLowerCase().includes(text) || user.username.includes(text) || user.id === text;
+  [user.displayName, user.username].some((name) => foldSearch(name).includes(text)) || user.id === text;
 
 /** The members of a server by name, with their roles, and actions for members below the user. */
 export function MembersPage({ server }: { server: Server }): JSX.Element {
@@ -27,7 +28,7 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
   const task = useTask();
   const load = (): void => void task.run(() => loadMembers(server.id));
   useEffect(load, [server.id]);
-  const query = text.value.trim().replace(/^@/, '').toLowerCase();
+  const query = foldSearch(text.value.trim().replace(/^@/, ''));
   useEffect(() => {
     if (query === '' || !hasMoreMembers(server.id)) return undefined;
     const stop = new AbortController();
