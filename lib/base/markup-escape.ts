@@ -1,5 +1,5 @@
 /** Characters that begin formatting, code, a mention, an emoji or an escape in `markup-scan.ts`. A single `_`, `~` or `|`, or a `<` before a word, does not. */
-const markupStarts = /[\\`*]|([_~|])\1+|<(?=@|a?:|https?:)|@(?=everyone|here)/gi;
+const markupStarts = /[\\`*]|([_~|])\1+|<(?=@|#\d|a?:|https?:)|@(?=everyone|here)/gi;
 /** The beginning of a bare link, the same as `linkStart` in `markup-scan.ts`. */
 const linkStarts = /https?:\/\/(?=[^\s<>`|*~_.,:;!?'"()\]])/gi;
 

@@ -10,9 +10,11 @@ export const isSpace = (char: string | undefined): boolean => char === undefined
 // These patterns are sticky. Each is bounded or stops at a character that begins the next construct, so that no text is scanned repeatedly.
 /** Characters that begin no construct. */
 export const plain = /[^\\`*_~|<@hH]+/y;
-/** A user mention, a role mention, an emoji or a link in angle brackets. Groups: user id, role id, `a` if animated, emoji name, emoji id, URL. */
+/**
+ * A mention of a user, role or channel, an emoji or a link in angle brackets. Groups: user id, role id, `a` if animated, emoji name, emoji id, URL, channel id.
+ */
 export const bracketed =
-  /<(?:@([0-9]{1,19})|@&([0-9]{1,19})|(a?):([A-Za-z0-9_]{1,32}):([0-9]{1,19})|([hH][tT]{2}[pP][sS]?:\/\/[^\s<>]+))>/y;
+  /<(?:@([0-9]{1,19})|@&([0-9]{1,19})|(a?):([A-Za-z0-9_]{1,32}):([0-9]{1,19})|([hH][tT]{2}[pP][sS]?:\/\/[^\s<>]+)|#([0-9]{1,19}))>/y;
 /** `@everyone` or `@here`, unless a longer word begins with it, or it follows other text and begins a domain, as in an email address. */
 export const everyone = new RegExp(`@(everyone|here)(?!${wordPattern})(?!(?<=\\S@(?:everyone|here))[.．。][\\p{L}\\p{N}])`, 'uy');
 /** Punctuation that is not ASCII. */

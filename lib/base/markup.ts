@@ -34,6 +34,7 @@ export type Token = TokenSpan &
     | { type: 'link'; url: string; preview: boolean }
     | { type: 'userMention'; id: string }
     | { type: 'roleMention'; id: string }
+    | { type: 'channelMention'; id: string }
     | { type: 'everyone'; kind: 'everyone' | 'here' }
     | { type: 'emoji'; name: string; id: string; animated: boolean }
   );
@@ -205,9 +206,10 @@ class Reader {
       const found = matchAt(bracketed, this.content, start);
       if (!found) return false;
       const end = start + found[0].length;
-      const [, user, role, animated, name, emoji, url] = found;
+      const [, user, role, animated, name, emoji, url, channel] = found;
       if (user) this.push({ type: 'userMention', id: user, start, end });
       else if (role) this.push({ type: 'roleMention', id: role, start, end });
+      else if (channel) this.push({ type: 'channelMention', id: channel, start, end });
       else if (url) this.push({ type: 'link', url, preview: false, start, end });
       else if (name && emoji) this.push({ type: 'emoji', name, id: emoji, animated: animated !== '', start, end });
       return true;

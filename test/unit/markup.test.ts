@@ -17,6 +17,7 @@ const brief = (tokens: Token[]): string =>
           return `${token.preview ? 'link' : 'quiet'}:${token.url}`;
         case 'userMention':
         case 'roleMention':
+        case 'channelMention':
           return `${token.type}:${token.id}`;
         case 'everyone':
           return `@${token.kind}`;
@@ -71,6 +72,9 @@ const rows: [content: string, tree: string][] = [
   ['\\😀', 'text:😀'],
   ['<@1234567890123456789>', 'userMention:1234567890123456789'],
   ['<@&12>', 'roleMention:12'],
+  ['<#1234567890123456789>', 'channelMention:1234567890123456789'],
+  ['see **<#1>**!', 'text:see  + bold(channelMention:1) + text:!'],
+  ['\\<#1> `<#2>` <#x> <#12345678901234567890> <#>', 'text:<#1>  + code:<#2> + text: <#x> <#12345678901234567890> <#>'],
   ['<@12345678901234567890>', 'text:<@12345678901234567890>'],
   ['<@>', 'text:<@>'],
   ['<@12a>', 'text:<@12a>'],

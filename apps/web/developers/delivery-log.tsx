@@ -14,7 +14,10 @@ import { shortMomentOf } from '../ui/times.ts';
 const outcomes: Record<EndpointDeliveryOutcome, { name: string; meaning: string }> = {
   answered: { name: 'Answered', meaning: 'The bot’s answer was posted.' },
   deferred: { name: 'Deferred', meaning: 'The user sees that the bot is thinking, for up to 15 minutes.' },
-  empty: { name: 'No body', meaning: 'The response was empty (200 without a body, or 204), so the bot had to answer through the callback URL within 3 seconds.' },
+  empty: {
+    name: 'No body',
+    meaning: 'The response was empty (200 without a body, or 204), so the bot had to answer through the callback URL within 3 seconds.',
+  },
   failed: { name: 'Failed', meaning: 'The endpoint did not send a valid response.' },
 };
 const pageSize = 20;

@@ -10,7 +10,7 @@ import { details } from '../../state/servers.ts';
 import { me } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { type ChannelContext, holdsMessages, pathOf } from '../channel-context.ts';
+import { type ChannelContext, holdsMessages } from '../channel-context.ts';
 import type { Meaning } from './composer-tokens.ts';
 import { skinTone } from './emoji-preferences.ts';
 import { type Emoji, findEmojis } from './emojis.ts';
@@ -149,7 +149,7 @@ export const mentionsFor = (context: ChannelContext, wanted: string): Suggestion
 
 const channelIcons: Partial<Record<Channel['kind'], typeof Hash>> = { announcement: Megaphone, thread: MessagesSquare };
 
-/** Suggests channels and threads whose names match; none in a DM. In a message the value is a link to the channel's page, for an option it is the id. */
+/** Suggests channels and threads whose names match; none in a DM. In a message the value is a mention of the channel, for an option it is the id. */
 export function channelsFor({ serverId }: ChannelContext, wanted: string, all = false): Suggestion[] {
   const server = details.value.get(serverId ?? '');
   const known = (server?.channels ?? []).filter((channel) => all || holdsMessages(channel));
@@ -163,7 +163,7 @@ export function channelsFor({ serverId }: ChannelContext, wanted: string, all = 
       sign: '#',
       // When two channels have the same name, the end of the id is appended, because nothing else distinguishes them.
       names: [name ?? '', `${name}-${id.slice(-4)}`],
-      meaning: { content: `<${location.origin}${pathOf(id)}>`, option: id },
+      meaning: { content: `<#${id}>`, option: id },
     },
   }));
 }

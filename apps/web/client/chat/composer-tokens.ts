@@ -54,22 +54,26 @@ export function toContent(text: string, tokens: Tokens, as: keyof Meaning): stri
   });
 }
 
+/** The kinds of mentions that the composer shows by a name. */
+export type MentionKind = 'userMention' | 'roleMention' | 'channelMention';
+
 /**
  * The inverse of `toContent`, to edit a message: each mention becomes a readable word, by the first allowed name of `namesOf`. If the result would not convert
  * back to the same content, the content stays unchanged.
  */
 export function readableOf(
   content: string,
-  namesOf: (kind: 'userMention' | 'roleMention', id: string) => readonly string[],
+  namesOf: (kind: MentionKind, id: string) => readonly string[],
 ): { text: string; tokens: Tokens } {
   const tokens = new Map<string, Meaning>();
   let text = '';
   let at = 0;
   for (const token of leafTokens(parseMarkup(content))) {
-    if (token.type !== 'userMention' && token.type !== 'roleMention') continue;
+    if (token.type !== 'userMention' && token.type !== 'roleMention' && token.type !== 'channelMention') continue;
+    const isChannel = token.type === 'channelMention';
     const written = content.slice(token.start, token.end);
-    const meaning = { content: written, option: written };
-    const word = tokenFor(tokens, '@', namesOf(token.type, token.id), meaning);
+    const meaning = { content: written, option: isChannel ? token.id : written };
+    const word = tokenFor(tokens, isChannel ? '#' : '@', namesOf(token.type, token.id), meaning);
     if (word !== written) tokens.set(word, meaning);
     text += content.slice(at, token.start) + word;
     at = token.end;

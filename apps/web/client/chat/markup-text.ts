@@ -1,6 +1,7 @@
 import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 import { nameOf, userOf } from '../../state/people.ts';
-import { details } from '../../state/servers.ts';
+import { channels, details } from '../../state/servers.ts';
+import type { MentionKind } from './composer-tokens.ts';
 
 /** Returns the name of a role in a server. */
 export const roleNameOf = (serverId: string | null, roleId: string): string =>
@@ -9,9 +10,13 @@ export const roleNameOf = (serverId: string | null, roleId: string): string =>
     ?.roles.find(({ id }) => id === roleId)
     ?.name.replace(/^@/, '') ?? 'unknown role';
 
-/** Returns the names for a mention, best first; none for an account that is not known. */
-export function mentionNames(serverId: string | null): (kind: 'userMention' | 'roleMention', id: string) => string[] {
+/** Returns the name of a channel; a channel that the user may not see is unknown. */
+export const channelNameOf = (channelId: string): string => channels.value.get(channelId)?.name ?? 'unknown channel';
+
+/** Returns the names for a mention, best first; none for an account or channel that is not known. */
+export function mentionNames(serverId: string | null): (kind: MentionKind, id: string) => string[] {
   return (kind, id) => {
+    if (kind === 'channelMention') return channels.value.has(id) ? [channelNameOf(id), `${channelNameOf(id)}-${id.slice(-4)}`] : [];
     if (kind === 'roleMention') return [roleNameOf(serverId, id)];
     const user = userOf(id);
     return user ? [user.displayName, user.username] : [];
@@ -33,6 +38,8 @@ function textOf(token: Token, serverId: string | null): string {
       return `@${nameOf(token.id)}`;
     case 'roleMention':
       return `@${roleNameOf(serverId, token.id)}`;
+    case 'channelMention':
+      return `#${channelNameOf(token.id)}`;
     case 'everyone':
       return `@${token.kind}`;
     case 'emoji':

@@ -10,10 +10,11 @@ import { IconButton } from '../../ui/button.tsx';
 import { copyText } from '../../ui/clipboard.ts';
 import { isSafeLink } from '../../ui/links.ts';
 import { safeLinkText } from '../../ui/safe-text.ts';
+import { pathOf } from '../channel-context.ts';
 import { openProfile } from '../people/open-profile.ts';
 import { useMembers } from '../people/use-member.ts';
 import './markup.css';
-import { customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
+import { channelNameOf, customEmojiText, isEmojiOnly, roleNameOf } from './markup-text.ts';
 import { colorOf, roleStyle } from './name.tsx';
 
 /**
@@ -52,6 +53,8 @@ function Piece({ token, serverId }: { token: Token; serverId: string | null }): 
       return <UserMention id={token.id} serverId={serverId} />;
     case 'roleMention':
       return <RoleMention id={token.id} serverId={serverId} />;
+    case 'channelMention':
+      return <ChannelMention id={token.id} />;
     case 'everyone':
       return <span class="mention">@{token.kind}</span>;
     case 'emoji':
@@ -138,6 +141,17 @@ function UserMention({ id, serverId }: { id: string; serverId: string | null }):
     >
       @<bdi>{name.value}</bdi>
     </button>
+  );
+}
+
+/** A link to a channel by its name. A channel that the user may not see is unknown, and no link. */
+function ChannelMention({ id }: { id: string }): JSX.Element {
+  const name = <bdi>#{channelNameOf(id)}</bdi>;
+  if (!channels.value.has(id)) return <span class="mention">{name}</span>;
+  return (
+    <a class="mention" href={pathOf(id)}>
+      {name}
+    </a>
   );
 }
 
