@@ -19,7 +19,7 @@ describe('errors of invalid bodies and queries', () => {
     expect(errors).to.deep.equal([
       { path: '/username', message: 'Use 2 to 32 characters. Use only lowercase letters, numbers, _ and dots.' },
       { path: '/password', message: 'Use 8 to 256 characters.' },
-      { path: '/displayName', message: 'Use one line that is not blank.' },
+      { path: '/displayName', message: 'Use one line that is not blank, without control characters.' },
     ]);
     expect(message).to.equal('The request is not valid: check username, password, displayName.');
   });
