@@ -1,21 +1,15 @@
-import {
-  areSameCommands,
-  type CommandDefinition,
-  type CommandHandler,
-  Commands,
-  type OptionDefinitions,
-  type PrefixUse,
-} from './commands.ts';
-import { Emitter, type Listener } from './emitter.ts';
-import { readSetting, report } from './environment.ts';
-import { ApiError } from './errors.ts';
+import { type CommandDefinition, type CommandHandler, Commands, type OptionDefinitions, type PrefixUse, planCommands } from './commands.ts';
+import { Emitter, type Listener, settleAll } from './emitter.ts';
+import { readToken, readUrl, report } from './environment.ts';
+import type { GatewayError } from './errors.ts';
 import { Gateway } from './gateway.ts';
 import { Api } from './generated/api.ts';
 import { eventNames, type GatewayEvents, optInEvents } from './generated/events.ts';
 import type { Message, Interaction as RawInteraction } from './generated/types.ts';
 import { type FirstAnswer, Interaction } from './interaction.ts';
 import { Rest } from './rest.ts';
-import type { GatewayReady, Session } from './session.ts';
+import { type GatewayReady, isSession, type Session } from './session.ts';
+import { SlowWatch } from './slow-watch.ts';
 
 /** Settings of a client. */
 export interface ClientOptions {
@@ -25,12 +19,17 @@ export interface ClientOptions {
   url?: string;
   /** Gateway events to ask for, besides those that have listeners when the bot starts. */
   events?: readonly (keyof GatewayEvents)[];
-  /** A session of an earlier process. The bot then receives what happened in between, if that was less than 5 minutes ago. */
-  resumeFrom?: Session | undefined;
-  /** How many events are handled at the same time. Default 16; 1 handles one after another. */
+  /**
+   * A session of an earlier process. The bot then receives what happened in between, if that was less than 5 minutes ago. A value that is no session, such as
+   * one of a damaged file, is ignored with a warning.
+   */
+  resumeFrom?: Session | null | undefined;
+  /** How many events of one channel are handled at the same time. Default 1: one after another. Those of different channels never wait for each other. */
   concurrency?: number;
-  /** How many events may wait. With more, the bot disconnects until half of them are handled, and then resumes. Default 1,000. */
+  /** How many events of one channel may be unfinished. Further ones are dropped, and `eventsMissed` is emitted. Default 5,000. */
   queueSize?: number;
+  /** Whether registering commands removes those that this program does not declare. Default false: they stay, and a warning names them. */
+  removeOtherCommands?: boolean;
   /** When an unanswered command is deferred, in milliseconds after it was received; false turns this off. Default 2,000. */
   deferAfterMs?: number | false;
   /** How often a request is repeated when the network or the service fails. Default 5. */
@@ -45,19 +44,21 @@ export interface ClientEvents extends Omit<GatewayEvents, 'interactionCreate'> {
   ready: GatewayReady;
   /** The session was continued after an interruption. No event is missing. */
   resumed: { replayed: number };
-  /** The connection was lost. The client comes back by itself. */
+  /** The connection was lost, or the first one failed. The client comes back by itself, with `resumed` or `ready`. Comes once for each loss. */
   disconnected: { code: number; reason: string };
-  /** The session could not be continued, so events may be missing: load what you need again. A new session follows. */
+  /** Events may be missing, so load what you need again: the session could not be continued, and a new one follows; or listeners were too slow. */
   eventsMissed: { reason: string };
   /** A session has begun, or the events up to its position are handled. Save it to continue after a restart. */
   session: Session;
-  /** A handler failed, or the connection failed for good (`GatewayError`). Without a listener it is written to the console. */
+  /**
+   * A handler failed, or the connection failed for good (`GatewayError`). Without a listener a failed handler is written to the console, and a `GatewayError` is
+   * an unhandled rejection, which ends the process.
+   */
   error: unknown;
-  /** The API ignored a part of a request. Comes once for each text. Without a listener it is written to the console. */
+  /** Something that the bot's developer should look at, such as a part of a request that the API ignored. Without a listener it is written to the console. */
   warning: string;
 }
 
-const handlerFailed = 'Something went wrong. Please try again later.';
 const unknownCommand = 'This command does not exist any more.';
 const graceMs = 10_000;
 
@@ -69,25 +70,28 @@ export class Client extends Emitter<ClientEvents> {
   readonly url: string;
   readonly #options: ClientOptions;
   readonly #token: string | undefined;
+  readonly #rest: Rest;
   readonly #commands = new Commands();
+  readonly #slow = new SlowWatch((text) => this.#report('warning', text));
   #gateway: Gateway | undefined;
   /** The session while the bot is stopped. */
   #kept: Session | undefined;
   #requested: ReadonlySet<string> = new Set();
+  #hasStarted = false;
 
   constructor(options: ClientOptions = {}) {
     super();
     this.#options = options;
-    this.#kept = options.resumeFrom;
-    this.#token = (options.token ?? readSetting('PARLANCE_TOKEN'))?.replace(/^Bot /, '');
-    this.url = (options.url ?? readSetting('PARLANCE_URL') ?? 'http://localhost:8080').replace(/\/+$/, '');
-    const rest = new Rest({
+    this.#token = readToken(options.token);
+    this.url = readUrl(options.url);
+    this.#kept = isSession(options.resumeFrom) ? options.resumeFrom : undefined;
+    this.#rest = new Rest({
       url: this.url,
       token: this.#token,
       maxRetries: options.maxRetries ?? 5,
       onWarning: (text) => this.#report('warning', text),
     });
-    this.api = new Api((request, settings) => rest.send(request, settings));
+    this.api = new Api((request, settings) => this.#rest.send(request, settings));
   }
 
   /** The session with the position up to which all events are handled; undefined before the first one. */
@@ -103,34 +107,45 @@ export class Client extends Emitter<ClientEvents> {
     return super.on(name, listener);
   }
 
-  /** Declares a slash command. `start` registers it. */
+  /** Declares a slash command. `start` registers it, so declare it before. */
   command<const O extends OptionDefinitions = Record<never, never>>(
     name: string,
     definition: CommandDefinition<O>,
     handler: CommandHandler<O>,
   ): this {
+    this.#requireNotStarted(`/${name}`);
     this.#commands.add(name, definition, handler);
     return this;
   }
 
   /** Declares a prefix command such as `!ping`: a message that begins with it. `start` registers it, so that clients list it. */
   prefixCommand(prefix: string, name: string, description: string, handler: (use: PrefixUse) => unknown): this {
+    this.#requireNotStarted(prefix + name);
     this.#commands.addPrefix(prefix, name, description, handler);
     return this;
   }
 
-  /** Registers the declared commands, if they differ from the registered ones. `start` does it too. */
+  /**
+   * Registers the declared commands, if they differ from the registered ones. Other registered commands stay, and a warning names them, unless the option
+   * `removeOtherCommands` is set. `start` does it too.
+   */
   async registerCommands(): Promise<void> {
-    const declared = this.#commands.list();
-    if (declared.length === 0) return;
     const { applicationId } = await this.api.getMe();
     if (applicationId === undefined) throw new Error('This token is not a bot’s.');
-    if (!areSameCommands(await this.api.listCommands(applicationId), declared)) await this.api.replaceCommands(applicationId, declared);
+    const { removeOtherCommands = false } = this.#options;
+    const { list, others } = planCommands(await this.api.listCommands(applicationId), this.#commands.list(), removeOtherCommands);
+    if (list) await this.api.replaceCommands(applicationId, list);
+    if (others.length > 0 && !removeOtherCommands)
+      this.#report(
+        'warning',
+        `Registered commands that this program does not declare stay: ${others.join(', ')}. To remove them, set the option removeOtherCommands of the Client.`,
+      );
   }
 
   /** Registers the commands and connects. Resolves when the session is ready; rejects if the token is wrong. */
   async start(): Promise<void> {
     if (this.#gateway) throw new Error('The bot is already started.');
+    this.#rest.open();
     if (!this.#token) throw new Error('The bot needs a token. Set PARLANCE_TOKEN, or pass `token` to the Client.');
     const wanted = [
       ...(this.#options.events ?? []),
@@ -141,13 +156,19 @@ export class Client extends Emitter<ClientEvents> {
     const ready = new Promise<void>((resolve) => {
       isReady = resolve;
     });
+    if (this.#options.resumeFrom && !this.#kept && !this.#hasStarted)
+      this.#report(
+        'warning',
+        '`resumeFrom` is not a session, so the bot begins a new one. The file that it was read from may be empty or damaged.',
+      );
+    this.#hasStarted = true;
     const gateway = new Gateway({
       token: this.#token,
       events: [...this.#requested],
       findUrl: async () => (await this.api.getGateway()).url,
       resumeFrom: this.#kept,
-      concurrency: this.#options.concurrency ?? 16,
-      capacity: this.#options.queueSize ?? 1_000,
+      concurrency: this.#options.concurrency ?? 1,
+      queueSize: this.#options.queueSize ?? 5_000,
       handle: (name, data) => this.#handle(name, data),
       onReady: (data) => {
         isReady();
@@ -157,19 +178,21 @@ export class Client extends Emitter<ClientEvents> {
         isReady();
         this.#notify('resumed', { replayed });
       },
-      onReset: (reason) => this.#notify('eventsMissed', { reason }),
+      onMissed: (reason) => this.#notify('eventsMissed', { reason }),
       onDisconnect: (code, reason) => this.#notify('disconnected', { code, reason }),
+      onMalformed: (error) =>
+        this.#report('error', new Error('The gateway sent something that is not in its protocol. The bot resumes.', { cause: error })),
       onHandled: (session) => this.#notify('session', session),
     });
     this.#gateway = gateway;
+    const hasCommands = this.#commands.list().length > 0 || this.#options.removeOtherCommands === true;
     try {
-      await this.registerCommands();
+      if (hasCommands) await this.registerCommands();
       const running = gateway.run();
       await Promise.race([ready, running]);
-      running.catch((error: unknown) => {
-        this.#gateway = undefined;
-        this.#report('error', error);
-      });
+      running.catch((error: GatewayError) => this.#fail(error));
+      // Commands of an earlier version of the program may be left. Whether that can be found out decides nothing.
+      if (!hasCommands) this.registerCommands().catch(() => undefined);
     } catch (error) {
       this.#gateway = undefined;
       throw error;
@@ -177,7 +200,7 @@ export class Client extends Emitter<ClientEvents> {
   }
 
   /**
-   * Disconnects and waits up to 10 s for the running handlers. With `keepSession` the session stays resumable for 5 minutes; save `session` afterwards and pass
+   * Disconnects and waits up to 10 s for the running handlers, but not for one that calls it. Then requests are refused until the next `start`. With `keepSession` the session stays resumable for 5 minutes; save `session` afterwards and pass
    * it as `resumeFrom` to the next client.
    */
   async stop({ keepSession = false }: { keepSession?: boolean } = {}): Promise<void> {
@@ -185,15 +208,26 @@ export class Client extends Emitter<ClientEvents> {
     await gateway?.stop({ keepSession, timeoutMs: graceMs });
     if (keepSession) this.#kept = gateway?.session ?? this.#kept;
     else this.#kept = undefined;
+    if (this.#gateway !== gateway) return;
     this.#gateway = undefined;
+    this.#rest.close();
   }
 
   /** Runs the handler of a command and resolves when it has ended. Used by endpoints; `answer` sends the first answer. Never rejects. */
   async handleInteraction(raw: RawInteraction, answer?: FirstAnswer): Promise<void> {
+    try {
+      await this.#handleInteraction(raw, answer);
+    } catch (error) {
+      this.#report('error', error);
+    }
+  }
+
+  async #handleInteraction(raw: RawInteraction, answer: FirstAnswer | undefined): Promise<void> {
     const interaction = new Interaction(raw, {
       api: this.api,
       deferAfterMs: this.#options.deferAfterMs ?? 2_000,
       onError: (error) => this.#report('error', error),
+      onWarning: (text) => this.#report('warning', text),
       answer:
         answer ??
         (async (body) => {
@@ -201,23 +235,31 @@ export class Client extends Emitter<ClientEvents> {
           return true;
         }),
     });
-    const handler = this.#commands.find(raw.data.name);
+    let hasFailed = false;
     try {
-      if (handler) await handler(interaction as never);
-      else if (this.listenerCount('interactionCreate') > 0) await this.emit('interactionCreate', interaction);
-      else await interaction.reply({ content: unknownCommand, ephemeral: true });
+      await this.#slow.watch(`The handler of /${interaction.name} (interactionCreate)`, this.#runCommand(interaction));
     } catch (error) {
+      hasFailed = true;
       this.#report('error', error);
-      await apologize(interaction);
     }
+    await interaction.end({ hasFailed });
+  }
+
+  async #runCommand(interaction: Interaction): Promise<void> {
+    const handler = this.#commands.find(interaction.name);
+    if (handler) await handler(interaction as never);
+    else if (this.listenerCount('interactionCreate') > 0) await this.emit('interactionCreate', interaction);
+    else await interaction.reply({ content: unknownCommand, ephemeral: true });
   }
 
   async #handle(event: string, data: unknown): Promise<void> {
     try {
       if (event === 'INTERACTION_CREATE') return await this.handleInteraction(data as RawInteraction);
-      if (event === 'MESSAGE_CREATE') await this.#runPrefixCommand(data as Message);
       const name = Object.entries(eventNames).find(([, one]) => one === event)?.[0] as keyof ClientEvents | undefined;
-      if (name) await this.emit(name, data);
+      if (!name) return;
+      const works = [this.emit(name, data as never)];
+      if (event === 'MESSAGE_CREATE') works.unshift(this.#runPrefixCommand(data as Message));
+      await this.#slow.watch(`A listener of ${name}`, settleAll(works));
     } catch (error) {
       this.#report('error', error);
     }
@@ -230,20 +272,24 @@ export class Client extends Emitter<ClientEvents> {
     await found.handler({ message, text: found.text, words: found.text.split(/\s+/).filter(Boolean), reply });
   }
 
+  #requireNotStarted(command: string): void {
+    if (this.#gateway) throw new Error(`Declare ${command} before start(), which registers the commands.`);
+  }
+
+  /** The gateway has refused the bot for good. */
+  #fail(error: GatewayError): void {
+    this.#gateway = undefined;
+    // Nobody waits for these promises: without a listener that handles the error, the process ends with it.
+    if (this.listenerCount('error') === 0) void Promise.reject(error);
+    else void this.emit('error', error);
+  }
+
   #notify<N extends keyof ClientEvents>(name: N, data: ClientEvents[N]): void {
-    this.emit(name, data).catch((error: unknown) => this.#report('error', error));
+    this.#slow.watch(`A listener of ${name}`, this.emit(name, data)).catch((error: unknown) => this.#report('error', error));
   }
 
   #report(kind: 'error' | 'warning', what: unknown): void {
     if (this.listenerCount(kind) === 0) return report(kind, what);
     this.emit(kind, what as never).catch((error: unknown) => report('error', error));
   }
-}
-
-/** Tells the person that a handler failed, if that is still possible. */
-async function apologize(interaction: Interaction): Promise<void> {
-  if (interaction.isAnswered) return;
-  await interaction.reply({ content: handlerFailed, ephemeral: true }).catch((error: unknown) => {
-    if (!(error instanceof ApiError)) throw error;
-  });
 }

@@ -108,18 +108,41 @@ export class Commands {
   }
 }
 
-function toComparable(command: Command | CommandInput): string {
-  const { kind = 'slash', name, prefix = '', description = '', options = [] }: CommandInput = command;
-  return JSON.stringify([
-    kind,
-    name,
-    prefix,
-    description,
-    options.map((one) => [one.name, one.description, one.type ?? 'string', one.required ?? false]),
-  ]);
+/** A registered command as the API takes it. */
+function toInput(command: CommandInput): CommandInput {
+  const { kind = 'slash', name, prefix, description = '', options = [] } = command;
+  if (kind === 'prefix') return { kind, name, description, ...(prefix !== undefined && { prefix }) };
+  const inputs = options.map((one) => ({
+    name: one.name,
+    description: one.description,
+    type: one.type ?? 'string',
+    required: one.required ?? false,
+  }));
+  return { kind, name, description, options: inputs };
 }
 
-/** Whether the registered commands are exactly the declared ones, in any order. */
-export function areSameCommands(registered: readonly Command[], declared: readonly CommandInput[]): boolean {
-  return registered.map(toComparable).sort().join('\n') === declared.map(toComparable).sort().join('\n');
+/** The API tells commands apart by their kind and name. */
+const toKey = ({ kind = 'slash', name }: CommandInput): string => `${kind} ${name}`;
+
+/** What has to be registered, so that the declared commands are there. */
+export interface CommandPlan {
+  /** The whole list; null if it is registered already. */
+  list: CommandInput[] | null;
+  /** The registered commands that are not declared, as people write them. */
+  others: string[];
+}
+
+/** Compares the registered commands with the declared ones, and keeps the others unless `removesOthers`. */
+export function planCommands(registered: readonly Command[], declared: readonly CommandInput[], removesOthers: boolean): CommandPlan {
+  const declaredKeys = new Set(declared.map(toKey));
+  const before = registered.map(toInput);
+  const others = before.filter((one) => !declaredKeys.has(toKey(one)));
+  const list = removesOthers ? [...declared] : [...others, ...declared];
+  const toText = (inputs: readonly CommandInput[]): string =>
+    inputs
+      .map((one) => JSON.stringify(toInput(one)))
+      .sort()
+      .join('\n');
+  const isSame = toText(before) === toText(list);
+  return { list: isSame ? null : list, others: others.map(({ prefix, name }) => `${prefix ?? '/'}${name}`) };
 }

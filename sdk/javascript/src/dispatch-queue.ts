@@ -1,3 +1,5 @@
+import { createContext } from './platform.ts';
+
 /** One received event. */
 export interface Dispatch {
   name: string;
@@ -7,80 +9,144 @@ export interface Dispatch {
   position: string;
 }
 
-interface Entry extends Dispatch {
-  isRunning: boolean;
+interface Entry {
+  event: Dispatch;
+  lane: Lane;
   /** The last of the handled events that follow it without a gap, or itself. */
   end: Dispatch;
+  isOver: boolean;
+}
+
+/** The unfinished events of one channel, or all unfinished commands. */
+interface Lane {
+  name: string;
+  waiting: Entry[];
+  running: number;
+  hasDropped: boolean;
 }
 
 /** Settings of the queue. */
 export interface QueueOptions {
   /** Handles one event. It must not reject. */
   handle: (event: Dispatch) => Promise<void>;
-  /** Whether an event starts at once, however many are running. */
-  isUrgent: (event: Dispatch) => boolean;
-  /** How many events are handled at the same time. */
+  /** How many events of one channel are handled at the same time. Commands have no such limit. */
   concurrency: number;
-  /** How many events may be in the queue, running ones included. */
-  capacity: number;
+  /** How many unfinished events of one channel the queue keeps. */
+  laneSize: number;
   /** Called with the last event up to which all are handled. */
   onHandled: (event: Dispatch) => void;
+  /** Called when events of a channel are dropped because too many of them are unfinished; once until all of them are finished. */
+  onDrop: (lane: string) => void;
 }
 
-/** Handles events: starts them in their order, some at a time, and knows up to which position all of them are handled. */
+/** How many channels can be full at the same time. */
+const fullLanes = 4;
+const commandLane = 'commands';
+
+/** What events are kept in order by: their channel, otherwise their server. Commands start at once. */
+function laneOf({ name, data }: Dispatch): string {
+  if (name === 'INTERACTION_CREATE') return commandLane;
+  const { channelId, serverId, id } = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>;
+  const channel = name.startsWith('CHANNEL_') ? id : channelId;
+  if (channel !== undefined) return `channel ${String(channel)}`;
+  return `server ${String(serverId ?? (name.startsWith('SERVER_') ? id : ''))}`;
+}
+
+/**
+ * Handles events: those of one channel one after another, those of different channels at the same time, and commands at once, however many other events wait.
+ * Knows up to which position all of them are handled.
+ */
 export class DispatchQueue {
   readonly #options: QueueOptions;
   /** The events that are not handled yet, oldest first. */
   readonly #entries: Entry[] = [];
-  #running = 0;
-  readonly #waiters = new Set<{ size: number; resolve: () => void }>();
+  readonly #lanes = new Map<string, Lane>();
+  /** How many events have not started. Commands start at once. */
+  #waiting = 0;
+  readonly #waiters = new Set<() => void>();
+  /** The entry whose handler the current code runs in, where the runtime can tell. */
+  readonly #current = createContext<Entry>();
 
   constructor(options: QueueOptions) {
     this.#options = options;
   }
 
-  /** Whether no more events may be added now. */
-  get isFull(): boolean {
-    return this.#entries.length >= this.#options.capacity;
-  }
-
-  /** Adds an event. */
+  /** Adds an event, or drops it or another one if the queue is full. */
   add(event: Dispatch): void {
-    const entry: Entry = { ...event, isRunning: false, end: event };
+    const name = laneOf(event);
+    const lane = this.#lanes.get(name) ?? { name, waiting: [], running: 0, hasDropped: false };
+    if (!this.#makeRoom(lane)) return;
+    this.#lanes.set(name, lane);
+    const entry: Entry = { event, lane, end: event, isOver: false };
     this.#entries.push(entry);
-    if (this.#options.isUrgent(entry)) void this.#run(entry);
-    else this.#startNext();
+    lane.waiting.push(entry);
+    this.#waiting++;
+    this.#startNext(lane);
   }
 
-  /** Resolves when at most `size` events are in the queue. */
-  async shrinksTo(size: number): Promise<void> {
-    if (this.#entries.length > size) await new Promise<void>((resolve) => this.#waiters.add({ size, resolve }));
+  /** Resolves when all events are handled. If a handler waits for it, its own event counts as handled. */
+  async isEmpty(): Promise<void> {
+    const caller = this.#current.get();
+    if (caller) this.#finish(caller);
+    if (this.#entries.length > 0) await new Promise<void>((resolve) => this.#waiters.add(resolve));
   }
 
-  #startNext(): void {
-    if (this.#running >= this.#options.concurrency) return;
-    const next = this.#entries.find(({ isRunning }) => !isRunning);
-    if (!next) return;
-    this.#running++;
-    void this.#run(next).then(() => {
-      this.#running--;
-      this.#startNext();
-    });
-    this.#startNext();
+  /**
+   * Whether one more event of this lane fits. If too many events of all channels wait, the newest one of the channel with the most is dropped for it. An event
+   * that can start at once always fits.
+   */
+  #makeRoom(lane: Lane): boolean {
+    const { laneSize, concurrency } = this.#options;
+    const size = lane.waiting.length + lane.running;
+    if (size >= (lane.name === commandLane ? laneSize * fullLanes : laneSize)) {
+      this.#reportDrop(lane);
+      return false;
+    }
+    if (lane.name === commandLane || lane.running < concurrency || this.#waiting < laneSize * fullLanes) return true;
+    const longest = [...this.#lanes.values()].reduce((most, one) => (one.waiting.length > most.waiting.length ? one : most), lane);
+    this.#reportDrop(longest);
+    const dropped = longest === lane ? undefined : longest.waiting.pop();
+    if (!dropped) return false;
+    this.#waiting--;
+    this.#remove(dropped);
+    return true;
   }
 
-  async #run(entry: Entry): Promise<void> {
-    entry.isRunning = true;
-    await this.#options.handle(entry);
+  #reportDrop(lane: Lane): void {
+    if (lane.hasDropped) return;
+    lane.hasDropped = true;
+    this.#options.onDrop(lane.name);
+  }
+
+  #startNext(lane: Lane): void {
+    const limit = lane.name === commandLane ? Number.POSITIVE_INFINITY : this.#options.concurrency;
+    while (lane.running < limit) {
+      const entry = lane.waiting.shift();
+      if (!entry) break;
+      lane.running++;
+      this.#waiting--;
+      void this.#current.run(entry, () => this.#options.handle(entry.event)).then(() => this.#finish(entry));
+    }
+    if (lane.running === 0) this.#lanes.delete(lane.name);
+  }
+
+  #finish(entry: Entry): void {
+    if (entry.isOver) return;
+    entry.lane.running--;
+    this.#remove(entry);
+    this.#startNext(entry.lane);
+  }
+
+  #remove(entry: Entry): void {
+    entry.isOver = true;
     const at = this.#entries.indexOf(entry);
+    if (at < 0) return;
     this.#entries.splice(at, 1);
     const before = this.#entries[at - 1];
     if (before) before.end = entry.end;
     else this.#options.onHandled(entry.end);
-    for (const waiter of this.#waiters)
-      if (this.#entries.length <= waiter.size) {
-        this.#waiters.delete(waiter);
-        waiter.resolve();
-      }
+    if (this.#entries.length > 0) return;
+    for (const resolve of this.#waiters) resolve();
+    this.#waiters.clear();
   }
 }

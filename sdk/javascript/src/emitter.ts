@@ -32,9 +32,16 @@ export class Emitter<Events extends object> {
     return this.#listeners.get(name)?.size ?? 0;
   }
 
-  /** Calls the listeners of an event and waits for all of them. Rejects with the first error. */
+  /** Calls the listeners of an event and waits until all of them have ended. Then rejects if one has failed. */
   protected async emit<N extends keyof Events>(name: N, data: Events[N]): Promise<void> {
     const listeners = [...(this.#listeners.get(name) ?? [])] as Listener<Events[N]>[];
-    await Promise.all(listeners.map(async (listener) => listener(data)));
+    await settleAll(listeners.map(async (listener) => listener(data)));
   }
+}
+
+/** Waits until all of `works` have ended. Then rejects with the error if one has failed, or with an `AggregateError` of several. */
+export async function settleAll(works: readonly Promise<unknown>[]): Promise<void> {
+  const errors = (await Promise.allSettled(works)).flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+  if (errors.length > 1) throw new AggregateError(errors, `${errors.length} listeners failed: ${errors.map(String).join('; ')}`);
+  if (errors.length > 0) throw errors[0];
 }

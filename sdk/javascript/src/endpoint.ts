@@ -60,7 +60,8 @@ async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
 }
 
 /** Answers the interactions that the service sends to an HTTPS address, with the commands of `client`. */
-export function createEndpoint({ secret, client }: EndpointOptions): Endpoint {
+export function createEndpoint({ secret: given, client }: EndpointOptions): Endpoint {
+  const secret = given?.trim(); // a secret from a file often has a line end
   if (!secret)
     throw new Error('An endpoint needs the signing secret of its application. Set SIGNING_SECRET, or pass `secret` to createEndpoint.');
   /** Resolves with the first answer. Later answers of the handler use the callback route. */

@@ -43,16 +43,31 @@ export class ApiError extends Error {
       missing = [],
       retryAfter,
     } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
-    const details = errors.map((fault) => `${fault.path}: ${fault.message}`).join(' ');
-    super(`${request}: ${status}${code ? ` ${code}` : ''}. ${message ?? 'The answer is not from the API.'}${details && ` ${details}`}`);
+    super(`${request}: ${status}${code ? ` ${code}` : ''}. ${describe(message, errors)}`);
     this.status = status;
     this.code = code;
     this.fields = errors;
     this.missing = missing;
-    const header = Number(headers.get('retry-after') ?? Number.NaN);
-    this.retryAfter = retryAfter ?? (Number.isFinite(header) ? header : undefined);
+    this.retryAfter = typeof retryAfter === 'number' ? retryAfter : readRetryAfter(headers);
     this.requestId = requestId ?? headers.get('x-request-id') ?? undefined;
   }
+}
+
+/** What the API says about a refusal. Its text names the fields, so they are listed only where it does not say what is wrong with them. */
+function describe(message: string | undefined, errors: readonly FieldFault[]): string {
+  if (message === undefined) return 'The answer is not from the API.';
+  if (errors.length === 0 || errors.every((fault) => message.includes(fault.message.replace(/\.$/, '')))) return message;
+  const start = message.replace(/: check [^:]*$/, ':');
+  return `${start} ${errors.map((fault) => `${fault.path}: ${fault.message}`).join(' ')}`;
+}
+
+/** The header `Retry-After`, in seconds: a number, or a date. */
+function readRetryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  const now = Date.parse(headers.get('date') ?? '');
+  const until = Date.parse(text);
+  return Number.isNaN(until) ? undefined : Math.max(0, (until - (Number.isNaN(now) ? Date.now() : now)) / 1000);
 }
 
 /** A request got no answer: the network failed, or the time was over. `cause` is the last failure. */

@@ -1,3 +1,5 @@
+import { findBuiltin } from './platform.ts';
+
 /** A file to upload: a `File`, a `Blob`, or bytes or text with a name. */
 export type FileInput = Blob | { name: string; data: Blob | Uint8Array | ArrayBuffer | string; type?: string };
 
@@ -24,6 +26,7 @@ export function toForm(body: unknown, files: readonly FileInput[]): FormData {
  * from the content.
  */
 export async function openFile(path: string, name?: string): Promise<FileInput> {
-  const { openAsBlob } = await import('node:fs');
-  return { name: name ?? path.replace(/^.*[\\/]/, ''), data: await openAsBlob(path) };
+  const files = findBuiltin('node:fs');
+  if (!files) throw new Error('openFile needs Node 20.16 or later. Elsewhere pass a Blob or File.');
+  return { name: name ?? path.replace(/^.*[\\/]/, ''), data: await files.openAsBlob(path) };
 }

@@ -1,8 +1,8 @@
 import { type Dispatch, DispatchQueue } from './dispatch-queue.ts';
 import { GatewayError } from './errors.ts';
-import type { GatewayReady, Session } from './session.ts';
+import { type GatewayReady, isSession, type Session } from './session.ts';
 import { type Frame, openSocket, type Socket } from './socket.ts';
-import { backoffMs, wait } from './wait.ts';
+import { backoffMs, wait, waitFor } from './wait.ts';
 
 /** Settings of the gateway client. */
 export interface GatewayOptions {
@@ -13,15 +13,20 @@ export interface GatewayOptions {
   findUrl: () => Promise<string>;
   /** A session of an earlier process to continue. */
   resumeFrom: Session | undefined;
+  /** How many events of one channel are handled at the same time. */
   concurrency: number;
-  capacity: number;
+  /** How many unfinished events of one channel are kept. */
+  queueSize: number;
   /** Handles one event. It must not reject. */
   handle: (name: string, data: unknown) => Promise<void>;
   onReady: (ready: GatewayReady) => void;
   onResumed: (replayed: number) => void;
-  /** The session is over, so events may have been missed. */
-  onReset: (reason: string) => void;
+  /** Events were missed: the session is over, or those of a channel were dropped. */
+  onMissed: (reason: string) => void;
+  /** The connection was lost, or there has been none yet. Called once until there is a session again. */
   onDisconnect: (code: number, reason: string) => void;
+  /** The gateway sent something that is not in its protocol. The connection is closed and the session resumed. */
+  onMalformed: (error: unknown) => void;
   /** All events up to the session's position are handled. */
   onHandled: (session: Session) => void;
 }
@@ -56,20 +61,22 @@ export class Gateway {
   #handled: Session | undefined;
   #socket: Socket | undefined;
   #retryAfterMs: number | undefined;
-  #isOverflowing = false;
+  /** Whether the session has begun, or was resumed, on the newest connection. */
+  #isOnline = false;
+  #hasReportedLoss = false;
   readonly #stopping = new AbortController();
 
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.#session = options.resumeFrom && { ...options.resumeFrom };
     this.#handled = options.resumeFrom;
-    const { concurrency, capacity } = options;
+    const { concurrency, queueSize } = options;
     this.#queue = new DispatchQueue({
       concurrency,
-      capacity,
+      laneSize: queueSize,
       handle: ({ name, data }) => options.handle(name, data),
-      isUrgent: ({ name }) => name === 'INTERACTION_CREATE',
       onHandled: (event) => this.#setHandled(event),
+      onDrop: (lane) => options.onMissed(`the listeners are too slow for ${lane}: ${queueSize} of its events are unfinished`),
     });
   }
 
@@ -85,27 +92,31 @@ export class Gateway {
       const { code, reason, lastedMs } = await this.#connect(failures > 0);
       if (signal.aborted) return;
       const refusal = finalCodes[code];
-      if (refusal !== undefined) throw new GatewayError(code, reason ? `${refusal} (${reason})` : refusal);
-      this.#options.onDisconnect(code, reason);
-      if (code === 4007) this.#reset('the gateway does not know the position');
+      // A session from a file may be damaged. Without it the gateway can accept the bot.
+      const isSessionRefused = code === 4007 || (code === 4002 && this.#session !== undefined && !this.#isOnline);
+      if (refusal !== undefined && !isSessionRefused) throw new GatewayError(code, reason ? `${refusal} (${reason})` : refusal);
+      this.#isOnline = false;
+      if (!this.#hasReportedLoss) {
+        this.#hasReportedLoss = true;
+        this.#options.onDisconnect(code, reason);
+      }
+      if (isSessionRefused) this.#reset('the gateway does not know the position');
       if (lastedMs >= stableMs) failures = 0;
       const waitMs = this.#retryAfterMs ?? backoffMs(failures, backoff.first, backoff.most);
       if (this.#retryAfterMs === undefined) failures++;
       this.#retryAfterMs = undefined;
       await wait(waitMs, signal).catch(() => undefined);
-      if (!this.#isOverflowing) continue;
-      await this.#queue.shrinksTo(Math.floor(this.#options.capacity / 2));
-      this.#isOverflowing = false;
     }
   }
 
-  /** Disconnects, and resolves when all received events are handled or `timeoutMs` is over. `keepSession`: the session can be resumed later. */
+  /**
+   * Disconnects, and resolves when all received events are handled or `timeoutMs` is over. `keepSession`: the session can be resumed later. A handler that
+   * calls it is not waited for.
+   */
   async stop({ keepSession, timeoutMs }: { keepSession: boolean; timeoutMs: number }): Promise<void> {
     this.#stopping.abort();
     this.#socket?.close(keepSession ? comeBackCode : 1000);
-    const finished = new AbortController();
-    await Promise.race([this.#queue.shrinksTo(0), wait(timeoutMs, finished.signal).catch(() => undefined)]);
-    finished.abort();
+    await waitFor(this.#queue.isEmpty(), timeoutMs);
   }
 
   #setHandled({ sessionId, position }: Dispatch): void {
@@ -118,7 +129,7 @@ export class Gateway {
   #reset(reason: string): void {
     if (!this.#session) return;
     this.#session = undefined;
-    this.#options.onReset(reason);
+    this.#options.onMissed(reason);
   }
 
   async #findUrl(hasFailed: boolean): Promise<string> {
@@ -148,14 +159,25 @@ export class Gateway {
         this.#socket?.send(op.heartbeat, this.#session?.position ?? null);
         heartbeat = setTimeout(beat, intervalMs, intervalMs);
       };
-      const onFrame = (frame: Frame): void => {
+      const receive = (text: unknown): void => {
+        const frame = parseFrame(text);
         if (frame.op === op.hello) {
           clearTimeout(late);
-          const { heartbeatIntervalMs } = frame.d as { heartbeatIntervalMs: number };
+          clearTimeout(heartbeat);
+          const { heartbeatIntervalMs } = frame.d as { heartbeatIntervalMs: unknown };
+          if (typeof heartbeatIntervalMs !== 'number' || !(heartbeatIntervalMs > 0)) throw new TypeError('op 10 has no interval.');
           heartbeat = setTimeout(beat, heartbeatIntervalMs * Math.random(), heartbeatIntervalMs);
           this.#begin();
         } else if (frame.op === op.ack) isAcked = true;
         else this.#receive(frame);
+      };
+      const onMessage = (text: unknown): void => {
+        try {
+          receive(text);
+        } catch (error) {
+          this.#options.onMalformed(error);
+          this.#socket?.close(comeBackCode);
+        }
       };
       const onClose = (code: number, reason: string): void => {
         clearTimeout(late);
@@ -163,7 +185,7 @@ export class Gateway {
         this.#socket = undefined;
         resolve({ code, reason, lastedMs: performance.now() - startedAt });
       };
-      openSocket(url, onFrame, onClose).then(
+      openSocket(url, onMessage, onClose).then(
         (socket) => {
           this.#socket = socket;
           if (this.#stopping.signal.aborted) socket.close(1000);
@@ -183,7 +205,8 @@ export class Gateway {
     if (frame.op === op.dispatch) this.#dispatch(frame);
     else if (frame.op === op.heartbeat) this.#socket?.send(op.heartbeat, this.#session?.position ?? null);
     else if (frame.op === op.reconnect) {
-      this.#retryAfterMs = (frame.d as { retryAfterMs?: number } | null)?.retryAfterMs ?? 0;
+      const { retryAfterMs } = (frame.d ?? {}) as { retryAfterMs?: unknown };
+      this.#retryAfterMs = typeof retryAfterMs === 'number' ? retryAfterMs : 0;
       this.#socket?.close(comeBackCode);
     } else if (frame.op === op.invalid) {
       this.#reset((frame.d as { reason?: string } | null)?.reason ?? 'the session is over');
@@ -191,28 +214,42 @@ export class Gateway {
     }
   }
 
-  #dispatch({ t: name = '', s: position = '', d: data }: Frame): void {
+  #dispatch({ t: name, s: position, d: data }: Frame): void {
+    if (typeof name !== 'string' || typeof position !== 'string') throw new TypeError('An event has no name or no position.');
     if (name === 'READY') {
       const ready = data as GatewayReady;
-      this.#session = { id: ready.sessionId, url: ready.resumeUrl, position };
-      this.#handled = { ...this.#session };
+      const session = { id: ready.sessionId, url: ready.resumeUrl, position };
+      if (!isSession(session)) throw new TypeError('READY has no session.');
+      this.#session = session;
+      this.#handled = { ...session };
+      this.#setOnline();
       this.#options.onReady(ready);
       this.#options.onHandled(this.#handled);
       return;
     }
     if (!this.#session) return;
     if (name === 'RESUMED') {
+      const { replayed } = data as { replayed: number };
       this.#session.position = position;
-      this.#options.onResumed((data as { replayed: number }).replayed);
+      this.#setOnline();
+      this.#options.onResumed(replayed);
       return;
     }
-    // The position stays, so that the resume brings this event again.
-    if (this.#queue.isFull) {
-      this.#isOverflowing = true;
-      this.#socket?.close(comeBackCode);
-      return;
-    }
+    if (typeof data !== 'object' || data === null) throw new TypeError(`${name} has no data.`);
     this.#session.position = position;
     this.#queue.add({ name, data, sessionId: this.#session.id, position });
   }
+
+  #setOnline(): void {
+    this.#isOnline = true;
+    this.#hasReportedLoss = false;
+  }
+}
+
+/** Reads a frame. Throws if it is none. */
+function parseFrame(text: unknown): Frame {
+  if (typeof text !== 'string') throw new TypeError('A frame is not text.');
+  const frame = JSON.parse(text) as Frame | null;
+  if (typeof frame?.op !== 'number') throw new TypeError('A frame has no op.');
+  return frame;
 }

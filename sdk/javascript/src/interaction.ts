@@ -21,6 +21,8 @@ export interface InteractionOptions {
   deferAfterMs: number | false;
   /** Called if the automatic defer fails. */
   onError: (error: unknown) => void;
+  /** Called if the handler ended without an answer. */
+  onWarning: (text: string) => void;
 }
 
 const toBody = <T extends object>(reply: string | T): { content: string } | T => (typeof reply === 'string' ? { content: reply } : reply);
@@ -28,6 +30,8 @@ const toBody = <T extends object>(reply: string | T): { content: string } | T =>
 const applyMs = 4_000;
 const applyStepMs = 100;
 const windowMs = 15 * 60_000;
+const handlerFailed = 'Something went wrong. Please try again later.';
+const noAnswer = 'The bot has finished without an answer.';
 
 /**
  * A command that somebody used. Answer it with `reply` within 3 seconds, or with `defer` and then within 15 minutes. If the handler takes longer, it is deferred
@@ -42,6 +46,8 @@ export class Interaction<Options extends object = Record<string, string | number
   expiresAt: Date | undefined;
   readonly #settings: InteractionOptions;
   #state: 'new' | 'deferred' | 'answered' = 'new';
+  /** Whether the kit has answered, because the handler ended without an answer. */
+  #isEndedByKit = false;
   /** The first answer while it is sent; later calls wait for it. */
   #pending: Promise<void> | undefined;
   #isApplied = true;
@@ -51,10 +57,8 @@ export class Interaction<Options extends object = Record<string, string | number
     this.raw = raw;
     this.options = Object.fromEntries(raw.data.options.map(({ name, value }) => [name, value])) as Options;
     this.#settings = settings;
-    if (settings.deferAfterMs !== false)
-      this.#timer = setTimeout(() => {
-        if (this.#state === 'new' && !this.#pending) this.defer().catch(settings.onError);
-      }, settings.deferAfterMs);
+    // An answer that is under way may be refused, so `defer` waits for it.
+    if (settings.deferAfterMs !== false) this.#timer = setTimeout(() => this.defer().catch(settings.onError), settings.deferAfterMs);
   }
 
   /** The name of the command. */
@@ -84,6 +88,12 @@ export class Interaction<Options extends object = Record<string, string | number
   /** Answers. After a defer this replaces the thinking indicator. A second call throws; use `followUp` or `editReply`. */
   async reply(reply: Reply): Promise<void> {
     while (this.#pending) await this.#settled();
+    if (this.#isEndedByKit) {
+      // The handler goes on in the background. The person gets the answer after all.
+      this.#isEndedByKit = false;
+      await this.followUp(reply);
+      return;
+    }
     if (this.#state === 'answered') throw new Error(`/${this.name} is already answered. Use followUp or editReply.`);
     if (this.#state === 'deferred') await this.followUp(reply);
     else await this.#answer({ type: 'message', ...toBody(reply) }, 'answered');
@@ -121,6 +131,37 @@ export class Interaction<Options extends object = Record<string, string | number
   async deleteReply(): Promise<void> {
     while (this.#pending) await this.#settled();
     await this.#whenApplied(() => this.#settings.api.deleteOriginalAnswer(this.raw.id, this.raw.token));
+  }
+
+  /**
+   * Ends the interaction when its handler has ended, so that the person does not see the thinking indicator for 15 minutes: with an apology if it failed, or if
+   * it has not answered. The client calls it. Rejects if the answer gets no response.
+   */
+  async end({ hasFailed }: { hasFailed: boolean }): Promise<void> {
+    clearTimeout(this.#timer);
+    while (this.#pending) await this.#settled();
+    if (this.#state === 'answered' || (await this.#isAnsweredOtherwise())) return;
+    if (!hasFailed)
+      this.#settings.onWarning(`The handler of /${this.name} has ended without an answer. Await reply() or editReply() in it.`);
+    try {
+      await this.reply({ content: hasFailed ? handlerFailed : noAnswer, ephemeral: true });
+      this.#isEndedByKit = true;
+    } catch (error) {
+      // It is too late, or the handler has answered by a request of its own.
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+
+  /** Whether a deferred interaction has an answer that was sent by a request of the handler's own. */
+  async #isAnsweredOtherwise(): Promise<boolean> {
+    if (this.#state !== 'deferred') return false;
+    try {
+      await this.#settings.api.getOriginalAnswer(this.raw.id, this.raw.token);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.code !== 'not_answered';
+    }
   }
 
   async #settled(): Promise<void> {

@@ -1,4 +1,4 @@
-import { wait } from './wait.ts';
+import { wait, waitFor } from './wait.ts';
 
 /** The client's copy of one bucket of the API. Requests take its tokens in the order in which they came. */
 class Bucket {
@@ -10,19 +10,19 @@ class Bucket {
   #queue: Promise<void> = Promise.resolve();
 
   /** Resolves when a request may be sent. */
-  take(signal?: AbortSignal): Promise<void> {
-    const turn = this.#queue.then(() => this.#takeNext(signal));
+  take(...signals: readonly AbortSignal[]): Promise<void> {
+    const turn = this.#queue.then(() => this.#takeNext(signals));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
-  async #takeNext(signal?: AbortSignal): Promise<void> {
+  async #takeNext(signals: readonly AbortSignal[]): Promise<void> {
     for (;;) {
       this.#refill();
       const now = performance.now();
       const waitMs = Math.max(this.#blockedUntil - now, this.#tokens < 1 ? (1 - this.#tokens) * this.#refillMs : 0);
       if (waitMs <= 0) break;
-      await wait(Math.ceil(waitMs), signal);
+      await wait(Math.ceil(waitMs), ...signals);
     }
     this.#tokens -= 1;
   }
@@ -46,19 +46,29 @@ class Bucket {
   }
 }
 
-/** Buckets that are for one interaction or webhook each. */
-const isForOnePath = (bucket: string): boolean => bucket === 'interaction' || bucket === 'webhook';
+/** The first request of a route. Its answer tells which bucket the route has. */
+interface Probe {
+  ended: Promise<void>;
+  end: () => void;
+}
+
+/** Buckets that all requests of the caller share. The others are for one interaction, webhook or channel each. */
+const sharedBuckets: readonly string[] = ['caller', 'address', 'login', 'application'];
 const bucketsKept = 1_000;
+/** For this long other requests of a route wait for the answer to its first one. */
+const probeMs = 2_000;
 
 /** Delays requests so that the API need not refuse them. It learns the bucket of each route from the headers of the responses. */
 export class RateLimits {
-  readonly #bucketOfRoute = new Map<string, string>();
+  /** The name of the bucket of each route; null if it has none. */
+  readonly #bucketOfRoute = new Map<string, string | null>();
   readonly #buckets = new Map<string, Bucket>();
+  readonly #probes = new Map<string, Probe>();
 
   #find(route: string, path: string): Bucket | undefined {
     const name = this.#bucketOfRoute.get(route);
-    if (name === undefined) return undefined;
-    const key = isForOnePath(name) ? `${name} ${path.split('/').slice(0, 4).join('/')}` : name;
+    if (!name) return undefined;
+    const key = sharedBuckets.includes(name) ? name : `${name} ${path.split('/').slice(0, 4).join('/')}`;
     const bucket = this.#buckets.get(key) ?? new Bucket();
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket); // last, so that the buckets unused for longest are first
@@ -67,18 +77,40 @@ export class RateLimits {
     return bucket;
   }
 
-  /** Resolves when a request of this route may be sent. */
-  async take(route: string, path: string, signal?: AbortSignal): Promise<void> {
-    await this.#find(route, path)?.take(signal);
+  /** Resolves when a request of this route may be sent. The answer to the first one tells the limit, so the others wait for it, unless they are urgent. */
+  async take(route: string, path: string, isUrgent: boolean, ...signals: readonly AbortSignal[]): Promise<void> {
+    if (!this.#bucketOfRoute.has(route) && !isUrgent) {
+      const probe = this.#probes.get(route);
+      if (!probe) return this.#startProbe(route);
+      await waitFor(probe.ended, probeMs, ...signals);
+    }
+    await this.#find(route, path)?.take(...signals);
+  }
+
+  #startProbe(route: string): void {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#probes.set(route, { ended, end });
   }
 
   /** Reads the headers of a response. */
   update(route: string, path: string, headers: Headers): void {
     const name = headers.get('x-ratelimit-bucket');
-    if (!name) return;
-    this.#bucketOfRoute.set(route, name);
-    const [limit, remaining, resetAfter] = ['limit', 'remaining', 'reset-after'].map((one) => Number(headers.get(`x-ratelimit-${one}`)));
-    if (limit) this.#find(route, path)?.update(limit, remaining ?? 0, (resetAfter ?? 0) * 1000);
+    if (name) this.#bucketOfRoute.set(route, name);
+    else if (!this.#bucketOfRoute.has(route)) this.#bucketOfRoute.set(route, null);
+    if (name) {
+      const [limit, remaining, resetAfter] = ['limit', 'remaining', 'reset-after'].map((one) => Number(headers.get(`x-ratelimit-${one}`)));
+      if (limit) this.#find(route, path)?.update(limit, remaining ?? 0, (resetAfter ?? 0) * 1000);
+    }
+    this.endProbe(route);
+  }
+
+  /** Lets the requests go that wait for the answer to the first one of their route, also if there is none. */
+  endProbe(route: string): void {
+    this.#probes.get(route)?.end();
+    this.#probes.delete(route);
   }
 
   /** Holds the requests of the route's bucket back for `ms` milliseconds. */

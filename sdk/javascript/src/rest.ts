@@ -1,6 +1,9 @@
+import { withoutServerFields } from './embeds.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { type FileInput, toForm } from './files.ts';
+import { shareSignal } from './platform.ts';
 import { RateLimits } from './rate-limits.ts';
+import { Sequences } from './sequences.ts';
 import { backoffMs, wait } from './wait.ts';
 
 /** Options of one request. */
@@ -66,29 +69,52 @@ type Attempt = { response: Response; body: unknown } | { failure: unknown };
 export class Rest {
   readonly #options: RestOptions;
   readonly #limits = new RateLimits();
+  readonly #sequences = new Sequences();
   readonly #warnings = new Set<string>();
+  #closing = new AbortController();
 
   constructor(options: RestOptions) {
     this.#options = options;
   }
 
+  /** Takes requests again after `close`. */
+  open(): void {
+    if (this.#closing.signal.aborted) this.#closing = new AbortController();
+  }
+
+  /** Takes no more requests, and ends those that wait with an error. */
+  close(): void {
+    this.#closing.abort(new Error('The client is stopped, so it sends no more requests. Call them before stop(), or start() it again.'));
+  }
+
   /** Sends a request of the API. */
   async send<T>(request: ApiRequest, options: UploadOptions = {}): Promise<T> {
-    const { method, route } = request;
-    const { signal } = options;
     const values = [...(request.path ?? [])];
-    const path = route.replace(/\{(\w+)\}/g, (_, name: string) => toPathSegment(name, values.shift() ?? ''));
+    const path = request.route.replace(/\{(\w+)\}/g, (_, name: string) => toPathSegment(name, values.shift() ?? ''));
+    const signals = [this.#closing.signal, ...(options.signal ? [options.signal] : [])].map(shareSignal);
+    const work = (): Promise<T> => this.#sendRepeatedly(request, path, options, signals);
+    const key = toSequenceKey(request, path);
+    return key === null ? work() : this.#sequences.run(key, work, ...signals);
+  }
+
+  async #sendRepeatedly<T>(request: ApiRequest, path: string, options: UploadOptions, signals: readonly AbortSignal[]): Promise<T> {
+    const { method, route, needsToken = true } = request;
     const key = request.creates ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const isRepeatable = method !== 'POST' || key !== undefined;
     const startedAt = performance.now();
     let hasFailed = false;
     for (let retries = 0; ; ) {
-      await this.#limits.take(route, path, signal);
-      const attempt = await this.#attempt(request, path, key, options);
+      await this.#limits.take(route, path, !needsToken, ...signals);
+      for (const signal of signals) signal.throwIfAborted();
+      const attempt = await this.#attempt(request, path, key, options).finally(() => this.#limits.endProbe(route));
+      let leastMs = 0;
       if ('failure' in attempt) {
-        if (signal?.aborted) throw signal.reason;
+        options.signal?.throwIfAborted();
         if (!isRepeatable || retries >= this.#options.maxRetries)
-          throw new ConnectionError(`${method} ${route}: no answer from ${this.#options.url}.`, { cause: attempt.failure });
+          throw new ConnectionError(`${method} ${route}: no usable answer from ${this.#options.url}. ${toReason(attempt.failure)}`, {
+            cause: attempt.failure,
+          });
+        hasFailed = true;
       } else {
         const { response, body } = attempt;
         if (response.ok) return body as T;
@@ -98,18 +124,21 @@ export class Rest {
         if (method === 'DELETE' && hasFailed && error.status === 404) return undefined as T;
         if (error.code === 'rate_limited' && waitMs <= longestRateLimitMs) {
           this.#limits.block(route, path, waitMs);
-          await wait(waitMs, signal);
+          await wait(waitMs, ...signals);
           continue;
         }
         if (error.code === 'idempotency_conflict' && hasFailed && performance.now() - startedAt < conflictMs) {
-          await wait(waitMs, signal);
+          await wait(waitMs, ...signals);
           continue;
         }
-        if (error.status < 500 || !isRepeatable || retries >= this.#options.maxRetries) throw error;
-        if (error.retryAfter !== undefined) await wait(Math.min(waitMs, retryMs.most), signal);
+        // Something in front of the API refused the request, so the API has not seen it.
+        const isHeldBack = error.status === 429 && error.code === undefined && (error.retryAfter ?? 0) * 1000 <= longestRateLimitMs;
+        const canRepeat = isHeldBack || (error.status >= 500 && isRepeatable);
+        if (!canRepeat || retries >= this.#options.maxRetries) throw error;
+        if (error.retryAfter !== undefined) leastMs = isHeldBack ? waitMs : Math.min(waitMs, retryMs.most);
+        hasFailed ||= !isHeldBack;
       }
-      hasFailed = true;
-      await wait(backoffMs(retries++, retryMs.first, retryMs.most), signal);
+      await wait(leastMs + backoffMs(retries++, retryMs.first, retryMs.most), ...signals);
     }
   }
 
@@ -122,12 +151,12 @@ export class Rest {
     if (needsToken) headers.authorization = `Bot ${this.#requireToken()}`;
     if (key !== undefined) headers['idempotency-key'] = key;
     const init: RequestInit = { method, headers };
-    if (files.length > 0) init.body = toForm(body, files);
+    if (files.length > 0) init.body = toForm(withoutServerFields(body), files);
     else if (image !== undefined) {
       init.body = image;
       headers['content-type'] = image.type;
     } else if (body !== undefined) {
-      init.body = JSON.stringify(body);
+      init.body = JSON.stringify(withoutServerFields(body));
       headers['content-type'] = 'application/json';
     }
     const limit = AbortSignal.timeout(options.timeoutMs ?? (files.length > 0 ? uploadMs : attemptMs));
@@ -156,14 +185,30 @@ export class Rest {
   }
 }
 
+/** Requests with the same key are sent one after another, so that messages, reactions or channels are created in the order of the calls. Null: at once. */
+function toSequenceKey({ method, body, image }: ApiRequest, path: string): string | null {
+  if (method === 'GET' || method === 'DELETE') return null;
+  const isInChannel = path.startsWith('/api/channels/');
+  if (!isInChannel && body === undefined && image === undefined) return null;
+  return `${method} ${path.split('/').slice(0, 4).join('/')}`;
+}
+
 /** A parameter of a path. Values that would lead to another path, such as `..`, are refused. */
 function toPathSegment(name: string, value: string): string {
   if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must not be ${value === '' ? 'empty' : `"${value}"`}.`);
   return encodeURIComponent(value);
 }
 
+/** Why an attempt failed. `fetch` says it in the cause of its error only. */
+function toReason(failure: unknown): string {
+  const { cause } = failure as { cause?: unknown };
+  return cause instanceof Error && cause.message ? cause.message : String((failure as Error).message);
+}
+
 async function readBody(response: Response): Promise<unknown> {
   const text = await response.text();
-  if (text === '' || !response.headers.get('content-type')?.includes('json')) return undefined;
-  return JSON.parse(text) as unknown;
+  if (text === '') return undefined;
+  if (response.headers.get('content-type')?.includes('json')) return JSON.parse(text) as unknown;
+  if (response.ok) throw new Error(`The answer is not from the API: it is ${response.headers.get('content-type') ?? 'of no type'}.`);
+  return undefined;
 }

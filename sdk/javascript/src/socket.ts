@@ -35,7 +35,7 @@ const openState = 1;
 /** Connects to `url`. `onClose` is called exactly once, also if the connection fails (1006). */
 export async function openSocket(
   url: string,
-  onFrame: (frame: Frame) => void,
+  onMessage: (text: unknown) => void,
   onClose: (code: number, reason: string) => void,
 ): Promise<Socket> {
   const SocketClass = await findSocketClass();
@@ -47,7 +47,7 @@ export async function openSocket(
     onClose(code, reason);
   };
   socket.addEventListener('message', ({ data }) => {
-    if (!isOver && typeof data === 'string') onFrame(JSON.parse(data) as Frame);
+    if (!isOver) onMessage(data);
   });
   socket.addEventListener('close', ({ code, reason }) => end(code, reason));
   socket.addEventListener('error', () => undefined); // the close event follows

@@ -2,9 +2,16 @@ import { expect } from 'chai';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { useKit } from './kit-fixture.ts';
 
+const unanswered = 'The bot has finished without an answer.';
+
 describe('JavaScript kit: commands over the gateway', () => {
   const kit = useKit();
   const errors: unknown[] = [];
+  const warnings: string[] = [];
+  let continueRefused = (): void => undefined;
+  const isRefusedDeferred = new Promise<void>((resolve) => {
+    continueRefused = resolve;
+  });
   let continueSlow = (): void => undefined;
   const isDeferred = new Promise<void>((resolve) => {
     continueSlow = resolve;
@@ -39,8 +46,27 @@ describe('JavaScript kit: commands over the gateway', () => {
       .command('long', { description: 'Answers with too much, then less' }, async (interaction) => {
         await interaction.reply('x'.repeat(2_001)).catch(() => interaction.reply('short enough'));
       })
+      .command('silent', { description: 'Answers nothing' }, () => undefined)
+      .command('deferred', { description: 'Defers and ends' }, (interaction) => interaction.defer())
+      .command('raw', { description: 'Answers by requests of its own' }, async ({ raw }) => {
+        await bot.api.answerInteraction(raw.id, raw.token, { type: 'message', content: 'a raw answer' });
+      })
+      .command('rawlater', { description: 'Defers, and answers by a request of its own' }, async (interaction) => {
+        await interaction.defer();
+        await bot.api.createFollowup(interaction.raw.id, interaction.raw.token, { content: 'a raw follow-up' });
+      })
+      .command('background', { description: 'Answers after it has ended' }, async (interaction) => {
+        await interaction.defer();
+        void kit.answer(unanswered).then(() => interaction.reply('from the background'));
+      })
+      .command('refused', { description: 'Is refused, works on, and answers' }, async (interaction) => {
+        await interaction.reply('x'.repeat(2_001)).catch(() => undefined);
+        await isRefusedDeferred;
+        await interaction.reply('after a refusal');
+      })
       .prefixCommand('!', 'echo', 'Repeats', async ({ words, reply }) => reply(words.reverse().join(' ')))
-      .on('error', (error) => errors.push(error));
+      .on('error', (error) => errors.push(error))
+      .on('warning', (text) => warnings.push(text));
     await bot.start();
   });
 
@@ -82,6 +108,38 @@ describe('JavaScript kit: commands over the gateway', () => {
   it('can be answered after an answer was refused', async () => {
     await kit.invoke('long');
     await kit.answer('short enough');
+  });
+
+  /** Waits until the interaction has this state. */
+  const reach = (id: string, state: string): Promise<void> =>
+    waitUntil(async () => (await kit.api.call('GET', `/api/interactions/${id}`, { as: kit.owner.as })).body.state === state, state);
+
+  for (const name of ['silent', 'deferred'])
+    it(`are ended, with a warning, when the handler has not answered (/${name})`, async () => {
+      const id = await kit.invoke(name);
+      expect((await kit.answer(unanswered)).ephemeral).to.equal(true);
+      await reach(id, 'answered');
+      expect(warnings.splice(0).filter((text) => text.includes(`/${name} has ended without an answer`))).to.have.length(1);
+    });
+
+  for (const [name, content] of [
+    ['raw', 'a raw answer'],
+    ['rawlater', 'a raw follow-up'],
+  ] as const)
+    it(`are left alone when the handler has answered by requests of its own (/${name})`, async () => {
+      await kit.invoke(name);
+      expect((await kit.answer(content)).interaction?.name).to.equal(name);
+    });
+
+  it('are still answered from the background after they were ended', async () => {
+    await kit.invoke('background');
+    await kit.answer('from the background');
+  });
+
+  it('are deferred after a refused answer, as long as the handler runs', async () => {
+    await reach(await kit.invoke('refused'), 'deferred');
+    continueRefused();
+    await kit.answer('after a refusal');
   });
 
   it('with a prefix run for people', async () => {

@@ -114,6 +114,34 @@ describe('JavaScript kit: requests', () => {
     expect(error.fields.map(({ path }) => path)).to.deep.equal(['/embeds/0/title']);
   });
 
+  const bodies: [what: string, body: object, text: RegExp][] = [
+    ['one faulty field', { content: 5 }, /^POST \S+: 400 invalid_request\. The request is not valid: check content \([^()]+\)\.$/],
+    [
+      'several',
+      { content: 5, embeds: 'x' },
+      /^POST \S+: 400 invalid_request\. The request is not valid: \/content: [^:]+ \/embeds: [^:]+$/,
+    ],
+  ];
+  for (const [what, body, text] of bodies)
+    it(`says once what is wrong with ${what}`, async () => {
+      const { message } = (await failureOf(bot.api.createMessage(kit.server.general, body))) as ApiError;
+      expect(message).to.match(text);
+    });
+
+  it('sends back the embeds of a message without a warning', async () => {
+    const warnings: string[] = [];
+    bot.on('warning', (text) => warnings.push(text));
+    const picture = 'https://example.org/a.png';
+    const embeds = [{ image: { url: picture }, thumbnail: { url: picture }, author: { name: 'A', iconUrl: picture }, fields: [] }];
+    const first = await bot.api.createMessage(kit.server.general, { embeds });
+    expect(first.embeds[0]?.image?.proxyUrl).to.be.a('string');
+    const second = await bot.api.createMessage(kit.server.general, { embeds: first.embeds });
+    const third = await bot.api.editMessage(kit.server.general, second.id, { embeds: first.embeds });
+    const fourth = await bot.api.createMessage(kit.server.general, { embeds: first.embeds }, { files: [new File(['x'], 'x.txt')] });
+    for (const { embeds: again } of [second, third, fourth]) expect(again).to.deep.equal(first.embeds);
+    expect(warnings).to.deep.equal([]);
+  });
+
   it('reports each warning of the API once', async () => {
     const warnings: string[] = [];
     bot.on('warning', (text) => warnings.push(text));
@@ -124,17 +152,6 @@ describe('JavaScript kit: requests', () => {
     expect(warnings).to.deep.equal(['GET /api/auth/me: unknown field /tts']);
   });
 
-  it('registers commands only when they have changed', async () => {
-    const declare = async (description: string): Promise<string[]> => {
-      const client = kit.client({ url: flaky.url });
-      await client.command('one', { description, options: { text: { description: 'Text' } } }, () => undefined).registerCommands();
-      return flaky.arrivals.splice(0).map(({ line }) => line.slice(0, 3));
-    };
-    expect(await declare('First')).to.deep.equal(['GET', 'GET', 'PUT']);
-    expect(await declare('First')).to.deep.equal(['GET', 'GET']);
-    expect(await declare('Second')).to.deep.equal(['GET', 'GET', 'PUT']);
-  });
-
   it('sends the credential only where it is needed', async () => {
     await bot.api.getInstance();
     await bot.api.getMe();
@@ -142,19 +159,123 @@ describe('JavaScript kit: requests', () => {
   });
 });
 
+describe('JavaScript kit: order of requests', () => {
+  const kit = useKit({ RATE_LIMIT: 'off' });
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  let bot: Client;
+  beforeEach(() => {
+    bot = kit.client({ url: flaky.url });
+    flaky.arrivals.length = 0;
+    // So that each request would overtake the one before it.
+    flaky.delaysMs = [50, 40, 30, 20, 10];
+  });
+
+  it('keeps that of the calls for posts without await, also when one has to be repeated', async () => {
+    flaky.plan.push('forward', 'refuse', 'lose');
+    await Promise.all(texts(5, 'post').map((content) => bot.api.createMessage(kit.server.general, { content })));
+    const messages = await bot.api.listMessages(kit.server.general, { limit: 5 });
+    expect(messages.map(({ content }) => content).sort()).to.deep.equal(texts(5, 'post'));
+    const inOrder = messages.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(({ content }) => content);
+    expect(inOrder).to.deep.equal(texts(5, 'post'));
+  });
+
+  it('keeps that of edits, reactions and threads', async () => {
+    const { id } = await bot.api.createMessage(kit.server.general, { content: 'first' });
+    flaky.delaysMs = [50, 40, 30, 20, 10];
+    await Promise.all(texts(5, 'edit').map((content) => bot.api.editMessage(kit.server.general, id, { content })));
+    expect((await bot.api.getMessage(kit.server.general, id)).content).to.equal('edit 4');
+    const emojis = ['🎉', '👍', '👀', '🚀'];
+    flaky.delaysMs = [0, 40, 30, 20];
+    await Promise.all(emojis.map((emoji) => bot.api.addReaction(kit.server.general, id, emoji)));
+    const { reactions } = await bot.api.getMessage(kit.server.general, id);
+    expect(reactions.map(({ emoji }) => emoji)).to.deep.equal(emojis);
+  });
+
+  it('does not hold other channels, reads, or a request whose predecessor was aborted', async () => {
+    flaky.plan.push('hang', 'forward', 'forward');
+    const abort = new AbortController();
+    const hanging = failureOf(bot.api.createMessage(kit.server.general, { content: 'aborted' }, { signal: abort.signal }));
+    while (flaky.arrivals.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const later = bot.api.createMessage(kit.server.general, { content: 'after the abort' });
+    const waiting = failureOf(bot.api.createMessage(kit.server.general, { content: 'never' }, { signal: abort.signal }));
+    await bot.api.getChannel(kit.server.general);
+    abort.abort(new Error('not wanted'));
+    for (const failure of [await hanging, await waiting]) expect(failure).to.have.property('message', 'not wanted');
+    expect((await later).content).to.equal('after the abort');
+  });
+});
+
+describe('JavaScript kit: answers of something in front of the API', () => {
+  const kit = useKit();
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  const html = { 'content-type': 'text/html' };
+  const date = (secs: number): string => new Date(Date.now() + secs * 1000).toUTCString();
+  const answers: [what: string, status: number, headers: Record<string, string>, body: string][] = [
+    ['a 429 without a body', 429, {}, ''],
+    ['a 429 as HTML', 429, html, '<h1>Too many requests</h1>'],
+    ['a 429 with seconds', 429, { ...html, 'retry-after': '1' }, '<h1>Too many requests</h1>'],
+    ['a 429 with 0 seconds', 429, { 'retry-after': '0' }, ''],
+    ['a 429 with a date', 429, { 'retry-after': date(1) }, ''],
+    ['a 429 with a date in the past', 429, { 'retry-after': date(-60) }, ''],
+    ['a 429 with JSON of its own', 429, { 'content-type': 'application/json' }, '{"error":"rate limited"}'],
+    ['a 429 with JSON that is cut', 429, { 'content-type': 'application/json' }, '{"error":'],
+    ['a 200 as HTML', 200, html, '<h1>Welcome</h1>'],
+    ['a 503 with a date', 503, { 'retry-after': date(0) }, ''],
+  ];
+  for (const [what, status, headers, body] of answers)
+    it(`repeats a request after ${what}`, async () => {
+      const bot = kit.client({ url: flaky.url });
+      const { id } = await bot.api.createMessage(kit.server.general, { content: 'to be pinned' });
+      flaky.arrivals.length = 0;
+      flaky.plan = [
+        { status, headers, body },
+        { status, headers, body },
+      ];
+      expect((await bot.api.createMessage(kit.server.general, { content: what })).content).to.equal(what);
+      expect(flaky.arrivals).to.have.length(3);
+      expect(await kit.api.platform.db.messages.countDocuments({ content: what })).to.equal(1);
+      await bot.api.deleteMessage(kit.server.general, id);
+    });
+
+  it('gives up a 429 after the last retry, with its wait in seconds', async () => {
+    const bot = kit.client({ url: flaky.url, maxRetries: 1 });
+    flaky.plan = Array.from({ length: 2 }, () => ({ status: 429, headers: { 'retry-after': '0.5' }, body: '' }));
+    expect(await failureOf(bot.api.getMe()))
+      .to.be.instanceOf(ApiError)
+      .with.property('retryAfter', 0.5);
+  });
+
+  it('names an answer that is not from the API', async () => {
+    const bot = kit.client({ url: flaky.url, maxRetries: 0 });
+    flaky.plan = [{ status: 200, headers: html, body: '<h1>Welcome</h1>' }];
+    expect(String(await failureOf(bot.api.getMe()))).to.contain('The answer is not from the API: it is text/html.');
+  });
+});
+
 describe('JavaScript kit: rate limits', () => {
   const kit = useKit({ RATE_LIMIT: '20/10' });
   const flaky = use(() => startFlakyApi(() => kit.api.url));
 
-  it('waits for rate limits, so that all requests succeed, and learns to send no more than allowed', async () => {
+  it('learns a limit from the first answer, so that few of many requests at once are refused', async () => {
+    const bot = kit.client({ url: flaky.url });
+    flaky.statuses.length = 0;
+    await Promise.all(texts(60).map(() => bot.api.getChannel(kit.server.general)));
+    expect(flaky.statuses.filter((status) => status === 200)).to.have.length(60);
+    expect(flaky.statuses.length, 'refused requests').to.be.lessThan(70);
+    expect(flaky.statuses.slice(0, 10)).not.to.include(429);
+  });
+
+  it('posts many messages at once, in order', async () => {
     const bot = kit.client({ url: flaky.url });
     const contents = texts(40, 'limited');
     const posted = await Promise.all(contents.map((content) => bot.api.createMessage(kit.server.general, { content })));
     expect(posted.map(({ content }) => content)).to.deep.equal(contents);
-    // The first answer tells which bucket the route has.
-    await bot.api.getChannel(kit.server.general);
-    const before = flaky.arrivals.length;
-    await Promise.all(texts(40).map(() => bot.api.getChannel(kit.server.general)));
-    expect(flaky.arrivals.length - before, 'once the bucket is known, few requests are refused').to.be.within(40, 60);
+    expect(posted.map(({ id }) => id)).to.deep.equal(posted.map(({ id }) => id).sort());
+  });
+
+  it('lets the other requests go when the first one of a route gets no answer', async () => {
+    const bot = kit.client({ url: flaky.url, maxRetries: 1 });
+    flaky.plan = ['lose'];
+    await Promise.all(texts(5).map(() => bot.api.getServer(kit.server.id)));
   });
 });

@@ -10,11 +10,18 @@ interface SentFrame {
 
 /** An API and a gateway that do what a test tells them. */
 export class ScriptedService {
-  readonly #http = createServer((_, response) => {
-    response
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ url: `${this.url.replace('http', 'ws')}/gateway` }));
+  readonly #http = createServer((request, response) => {
+    const line = `${request.method} ${request.url}`;
+    this.requests.push(line);
+    const found = Object.entries(this.answers).find(([start]) => line.startsWith(start));
+    const body = found ? found[1] : { url: `${this.url.replace('http', 'ws')}/gateway` };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    this.#wake();
   });
+  /** The requests to the API, such as `GET /api/gateway`. */
+  readonly requests: string[] = [];
+  /** The bodies of the answers, by the start of the request. All others get the address of the gateway. */
+  answers: Record<string, unknown> = {};
   readonly #gateway = new WebSocketServer({ server: this.#http });
   readonly #frames: SentFrame[] = [];
   readonly heartbeats: unknown[] = [];
@@ -66,9 +73,15 @@ export class ScriptedService {
     this.send({ op: 0, t: 'READY', s, d: { sessionId: id, resumeUrl: `${this.url.replace('http', 'ws')}/gateway`, servers: [] } });
   }
 
-  /** Sends a `MESSAGE_CREATE` at this position. */
-  message(s: number, content = `message ${s}`): void {
-    this.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { content, author: {} } });
+  /** Sends a `MESSAGE_CREATE` of a channel at this position. */
+  message(s: number, channelId = 'c1'): void {
+    this.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { content: `message ${s}`, author: {}, channelId } });
+  }
+
+  /** Sends the use of the command `name` at this position. */
+  use(s: number, name: string): void {
+    const d = { id: `i${s}`, token: 't', channelId: 'c1', data: { name, options: [] } };
+    this.send({ op: 0, t: 'INTERACTION_CREATE', s: String(s), d });
   }
 
   /** The next frame of the client that is not a heartbeat. */

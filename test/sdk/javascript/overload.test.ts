@@ -1,0 +1,197 @@
+import { mock } from 'node:test';
+import { Client, type ClientOptions, type Interaction } from '@parlance/bot';
+import { expect } from 'chai';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
+import { use } from '../../harness/use.ts';
+import { ScriptedService } from './scripted-service.ts';
+
+describe('JavaScript kit: slow listeners', () => {
+  const service = use(ScriptedService.start, { each: true });
+  const clients: Client[] = [];
+  /** Never ends while a test runs. */
+  let never: Promise<void>;
+  let endAll = (): void => undefined;
+  let warnings: string[];
+  beforeEach(() => {
+    warnings = [];
+    never = new Promise((resolve) => {
+      endAll = resolve;
+    });
+  });
+  afterEach(async () => {
+    mock.timers.reset();
+    endAll();
+    await Promise.all(clients.splice(0).map((client) => client.stop()));
+  });
+  const makeClient = (options: ClientOptions = {}): Client => {
+    const client = new Client({ url: service.url, token: 'secret', ...options });
+    clients.push(client);
+    return client.on('warning', (text) => warnings.push(text));
+  };
+  const hang = async (interaction: Interaction<object>): Promise<void> => {
+    await interaction.reply('Wait.');
+    await never;
+  };
+  const start = async (client: Client): Promise<void> => {
+    const started = client.start();
+    await service.next();
+    service.ready();
+    await started;
+  };
+  /** Waits for the answer to the command that was sent at position `s`. */
+  const answered = (s: number): Promise<void> =>
+    waitUntil(() => service.requests.some((line) => line.startsWith(`POST /api/interactions/i${s}/`)), `the answer to i${s}`);
+
+  it('handle the events of one channel in order, and those of others meanwhile', async () => {
+    const log: string[] = [];
+    const finish = new Map<string, () => void>();
+    const client = makeClient().on('messageCreate', async ({ content }) => {
+      log.push(`begin ${content}`);
+      await new Promise<void>((resolve) => finish.set(content, resolve));
+      log.push(`end ${content}`);
+    });
+    client.on('messageUpdate', ({ content }) => log.push(`edit ${content}`));
+    await start(client);
+    service.message(1, 'a');
+    service.message(2, 'a');
+    service.send({ op: 0, t: 'MESSAGE_UPDATE', s: '3', d: { content: 'message 2', channelId: 'a' } });
+    service.message(4, 'b');
+    await waitUntil(() => log.length === 2, 'one event of each channel');
+    for (const content of ['message 4', 'message 1']) finish.get(content)?.();
+    await waitUntil(() => finish.has('message 2'), 'the next event');
+    finish.get('message 2')?.();
+    await waitUntil(() => log.length === 7, 'all events');
+    const of = (end: string): string[] => log.filter((line) => line.endsWith(end));
+    expect(log.filter((line) => !line.endsWith('4'))).to.deep.equal([...of('1'), 'begin message 2', 'end message 2', 'edit message 2']);
+  });
+
+  it('wait for all listeners of an event, also if one of them fails', async () => {
+    const log: string[] = [];
+    let finish = (): void => undefined;
+    const client = makeClient().on('error', () => log.push('error'));
+    client.on('messageCreate', ({ content }) => {
+      log.push(content);
+      throw new Error('a fault');
+    });
+    client.on('messageCreate', ({ content }) => (content === 'message 1' ? new Promise<void>((resolve) => (finish = resolve)) : undefined));
+    await start(client);
+    service.message(1);
+    service.message(2);
+    service.message(3, 'other');
+    await waitUntil(() => log.length === 3, 'the event of the other channel');
+    expect(log).to.deep.equal(['message 1', 'message 3', 'error']);
+    finish();
+    await waitUntil(() => log.includes('message 2'), 'the next event');
+  });
+
+  it('that never end hold neither commands nor other channels', async () => {
+    const contents: string[] = [];
+    const client = makeClient();
+    client.on('messageCreate', ({ content, channelId }) => {
+      contents.push(content);
+      return channelId === 'quick' ? undefined : never;
+    });
+    client.command('hang', { description: 'Never ends' }, hang);
+    client.command('hello', { description: 'Says hello' }, (interaction) => interaction.reply('Hello!'));
+    service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
+    await start(client);
+    for (let s = 1; s <= 100; s++) service.message(s, `c${s}`);
+    for (let s = 101; s <= 200; s++) service.use(s, 'hang');
+    service.use(201, 'hello');
+    service.message(202, 'quick');
+    service.message(203, 'c1');
+    service.message(204, 'quick');
+    await answered(201);
+    await waitUntil(() => contents.at(-1) === 'message 204', 'the message of the other channel');
+    expect(contents).not.to.include('message 203');
+    expect(service.sockets).to.have.length(1);
+  });
+
+  it('drop events of a channel that has too many, say so once, and let commands and other channels pass', async () => {
+    const contents: string[] = [];
+    const missed: string[] = [];
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const client = makeClient({ queueSize: 3 }).on('eventsMissed', ({ reason }) => missed.push(reason));
+    client.on('messageCreate', ({ content, channelId }) => {
+      contents.push(content);
+      return channelId === 'full' ? gate : undefined;
+    });
+    client.command('hello', { description: 'Says hello' }, (interaction) => interaction.reply('Hello!'));
+    service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
+    await start(client);
+    for (let s = 1; s <= 10; s++) service.message(s, 'full');
+    service.use(11, 'hello');
+    service.message(12, 'quick');
+    await answered(11);
+    await waitUntil(() => contents.includes('message 12'), 'the other channel');
+    expect(missed).to.have.length(1);
+    expect(missed[0]).to.contain('channel full');
+    release();
+    await waitUntil(() => client.session?.position === '12', 'the position');
+    service.message(13, 'full');
+    await waitUntil(() => contents.includes('message 13'), 'the channel goes on');
+    expect(contents).to.deep.equal(['message 1', 'message 12', 'message 2', 'message 3', 'message 13']);
+    expect(service.sockets).to.have.length(1);
+  });
+
+  it('give a quiet channel room while busy ones fill the whole queue', async () => {
+    const contents: string[] = [];
+    const client = makeClient({ queueSize: 2 });
+    client.on('messageCreate', ({ content, channelId }) => {
+      contents.push(content);
+      return channelId === 'quiet' ? undefined : never;
+    });
+    await start(client);
+    for (let s = 1; s <= 40; s++) service.message(s, `c${s % 8}`);
+    service.message(41, 'quiet');
+    await waitUntil(() => contents.includes('message 41'), 'the quiet channel');
+  });
+
+  it('are named once when they run for more than a minute', async () => {
+    const client = makeClient();
+    let calls = 0;
+    client.on('messageCreate', () => {
+      calls++;
+      return never;
+    });
+    client.command('hang', { description: 'Never ends' }, hang);
+    service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
+    await start(client);
+    mock.timers.enable({ apis: ['setTimeout'] });
+    service.message(1, 'a');
+    service.message(2, 'b');
+    service.use(3, 'hang');
+    while (calls < 2 || client.session?.position !== '0') await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    mock.timers.tick(61_000);
+    expect(warnings.map((text) => text.slice(0, text.indexOf(' has been')))).to.deep.equal([
+      'A listener of messageCreate',
+      'The handler of /hang (interactionCreate)',
+    ]);
+  });
+
+  for (const keepSession of [false, true])
+    it(`may call stop({ keepSession: ${keepSession} }), which waits for the others, and their events do not come again`, async () => {
+      const ended: string[] = [];
+      const release: (() => void)[] = [];
+      const client = makeClient();
+      client.on('messageCreate', async ({ content }) => {
+        if (content === 'message 4') for (const resolve of release) resolve();
+        else if (content !== 'message 3') await new Promise<void>((resolve) => release.push(resolve));
+        if (content === 'message 2') await client.stop({ keepSession });
+        ended.push(content);
+      });
+      await start(client);
+      service.message(1, 'a');
+      for (const s of [2, 3]) service.message(s, 'b');
+      service.message(4, 'c');
+      const began = performance.now();
+      await waitUntil(() => ended.length === 4, 'the end of the handlers');
+      expect(performance.now() - began, 'not the 10 s of a handler that does not end').to.be.lessThan(9_000);
+      expect(ended.at(-1)).to.equal('message 2');
+      expect(client.session?.position).to.equal(keepSession ? '4' : undefined);
+    });
+});
