@@ -9,10 +9,15 @@ const served = `${root}dist/web/kits`;
 
 rmSync(staged, { recursive: true, force: true });
 mkdirSync(served, { recursive: true });
-execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 'sdk/javascript', '--noEmit', 'false'], {
-  cwd: root,
-  stdio: 'inherit',
-});
+const compile = (...options) =>
+  execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 'sdk/javascript', '--noEmit', 'false', ...options], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+compile();
+// The same as CommonJS, for programs that load the kit with `require`.
+compile('--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false', '--outDir', `${staged}/dist/cjs`);
+writeFileSync(`${staged}/dist/cjs/package.json`, '{ "type": "commonjs" }\n');
 // The compiler rewrites the extensions of imports in JavaScript, but not in declarations.
 for (const file of readdirSync(`${staged}/dist`, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.d.ts'))) {
   const path = `${staged}/dist/${file}`;

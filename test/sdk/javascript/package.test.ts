@@ -1,5 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -84,7 +85,9 @@ describe('JavaScript kit: the packed package in an empty project', function () {
       .trim()
       .split('\n');
     expect(files).to.include.members(['package/LICENSE', 'package/README.md', 'package/dist/index.js', 'package/dist/index.d.ts']);
-    expect(files.filter((file) => !/^package\/(?:LICENSE|README\.md|package\.json|dist\/.*\.(?:js|d\.ts))$/.test(file))).to.deep.equal([]);
+    expect(
+      files.filter((file) => !/^package\/(?:LICENSE|README\.md|package\.json|dist\/cjs\/package\.json|dist\/.*\.(?:js|d\.ts))$/.test(file)),
+    ).to.deep.equal([]);
   });
 
   it('compiles with strict types of browsers, and with those of Node', async () => {
@@ -92,6 +95,60 @@ describe('JavaScript kit: the packed package in an empty project', function () {
     expect(await check(['--types', '', 'typed.ts'])).to.equal('');
     expect(await check(['--lib', 'es2023', '--typeRoots', `${root}node_modules/@types`, '--types', 'node', 'typed.ts'])).to.equal('');
   });
+
+  /** A program without top-level `await`, which CommonJS does not have. */
+  const plain = `import { Client, type Message } from '@parlance/bot';
+const bot = new Client({ token: 't', url: 'http://localhost:8080/' });
+bot.on('messageCreate', (message: Message) => message.content.length);
+export const getName = async (): Promise<string> => (await bot.api.getMe()).username;
+console.log(bot.url);
+`;
+  // The newest compiler no longer has the resolution `node`, so that of another package compiles it.
+  const older = createRequire(createRequire(import.meta.url).resolve('oazapfts')).resolve('typescript/bin/tsc');
+  const newest = `${root}node_modules/typescript/bin/tsc`;
+  const settings: [what: string, compiler: string, module: string, resolution: string][] = [
+    ['node', older, 'commonjs', 'node'],
+    ['node, with ES modules', older, 'esnext', 'node'],
+    ['node16', newest, 'node16', 'node16'],
+    ['nodenext', newest, 'nodenext', 'nodenext'],
+    ['bundler', newest, 'esnext', 'bundler'],
+  ];
+  for (const [what, compiler, module, resolution] of settings)
+    it(`compiles with the module resolution ${what}, as an ES module and as CommonJS`, async () => {
+      const files = [install('plain.ts', plain), install('plain.cts', plain)];
+      const common = ['--strict', '--noEmit', '--target', 'es2022', '--typeRoots', `${root}node_modules/@types`, '--types', 'node'];
+      const options = ['--module', module, '--moduleResolution', resolution, ...(compiler === newest ? ['--ignoreConfig'] : [])];
+      const { stdout } = await run(process.execPath, [compiler, ...common, ...options, ...files], { cwd: folder.path }).catch(
+        (error: { stdout: string }) => error,
+      );
+      expect(stdout).to.equal('');
+    });
+
+  it('is loaded by require', async () => {
+    const program = `const { Client } = require('@parlance/bot'); console.log(new Client({ url: 'http://localhost:8080/' }).url);`;
+    const { stdout } = await run(process.execPath, [install('required.cjs', program)]);
+    expect(stdout.trim()).to.equal('http://localhost:8080');
+  });
+
+  const bundlers: [name: string, args: string[]][] = [
+    ['esbuild', ['page.js', '--bundle', '--format=esm', '--outfile=bundled/esbuild.js', '--log-level=warning']],
+    ['rolldown', ['page.js', '--platform', 'browser', '--format', 'esm', '-d', 'bundled', '--entryFileNames', 'rolldown.js']],
+    ['vite', ['build', '--outDir', 'bundled/vite', '--logLevel', 'warn']],
+  ];
+  for (const [name, args] of bundlers)
+    it(`is bundled for browsers by ${name}, without a module of Node`, async () => {
+      const page = `import { Client, openFile } from '@parlance/bot';\nglobalThis.page = [new Client({ url: 'http://localhost:8080' }), openFile];\n`;
+      install('page.js', page);
+      install('index.html', '<script type="module" src="/page.js"></script>');
+      const { stdout, stderr } = await run(`${root}node_modules/.bin/${name}`, args, { cwd: folder.path });
+      expect(stdout + stderr).not.to.match(/warn|node:|could not/i);
+      const bundled = readdirSync(join(folder.path, 'bundled'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+        file.endsWith('.js'),
+      );
+      expect(bundled).not.to.deep.equal([]);
+      for (const file of bundled)
+        expect(readFileSync(join(folder.path, 'bundled', file), 'utf8')).not.to.match(/(?:from|import|require)\s*\(?\s*["']node:/);
+    });
 
   it('has a readme whose snippets are correct', async () => {
     expect(snippets.length).to.be.greaterThan(8);
