@@ -48,20 +48,32 @@ function createContentSecurityPolicy(gatewayUrl: string): string {
 
 /**
  * A file of the web build. `asset`: a script, style or other file that pages load. `icon`: a file next to the pages, such as the icon. `kit`: a package for
- * developers of bots.
+ * developers of bots. `markdown`: a guide as Markdown.
  */
 interface WebFile {
   file: string;
-  kind: 'page' | 'asset' | 'icon' | 'kit';
+  kind: 'page' | 'asset' | 'icon' | 'kit' | 'markdown';
+  /** The page that is sent if the file does not exist. */
+  otherwise?: string;
 }
 
-/** `Cache-Control` of each kind. Pages and kits are revalidated each time. Assets never change, because their names contain a hash of their content. */
-const cacheControl = { page: 'no-cache', asset: 'public, max-age=31536000, immutable', icon: 'public, max-age=86400', kit: 'no-cache' };
+/** `Cache-Control` of each kind. Pages, guides and kits are revalidated each time. Assets never change, because their names contain a hash of their content. */
+const cacheControl = {
+  page: 'no-cache',
+  asset: 'public, max-age=31536000, immutable',
+  icon: 'public, max-age=86400',
+  kit: 'no-cache',
+  markdown: 'no-cache',
+};
 
 /** The file of the web build that a path names, or null. Only plain names match: no percent-encoding, and dots only before file extensions. */
 function findWebFile(path: string): WebFile | null {
   const [, firstSegment = ''] = path.split('/', 2);
   if (path === '/' || isClientPath(firstSegment)) return { file: 'index.html', kind: 'page' };
+  const [, guide, extension] = /^\/developers\/guides\/([\w-]+)(\.md)?$/.exec(path) ?? [];
+  if (guide !== undefined && extension !== undefined) return { file: `guides/${guide}.md`, kind: 'markdown' };
+  if (guide !== undefined) return { file: `guides/${guide}.html`, kind: 'page', otherwise: 'reference.html' };
+  if (/^\/developers\/guides\/?$/.test(path)) return { file: 'guides/index.html', kind: 'page', otherwise: 'reference.html' };
   if (/^\/developers\/(?:reference|guides)(?:\/|$)/.test(path)) return { file: 'reference.html', kind: 'page' };
   const [, kit] = /^\/developers\/kits\/([\w-][\w.-]*\.(?:tgz|whl))$/.exec(path) ?? [];
   if (kit !== undefined) return { file: `kits/${kit}`, kind: 'kit' };
@@ -131,14 +143,20 @@ export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: stri
     const knownFile = findWebFile(ctx.path);
     const isUnknown =
       isPageRequest(ctx) && (knownFile === null || (knownFile.kind === 'icon' && (await readEtag(knownFile.file)) === null));
-    const webFile: WebFile | null = isUnknown ? { file: 'index.html', kind: 'page' } : knownFile;
+    const namedFile: WebFile | null = isUnknown ? { file: 'index.html', kind: 'page' } : knownFile;
+    const isThere = namedFile?.otherwise === undefined || (await readEtag(namedFile.file)) !== null;
+    const webFile: WebFile | null = isThere ? namedFile : { file: namedFile.otherwise as string, kind: 'page' };
     const etag = webFile && (await readEtag(webFile.file));
     if (!webFile || (etag === null && webFile.kind === 'icon')) return next();
     const { file, kind } = webFile;
-    const routes: Partial<Record<WebFile['kind'], string>> = { asset: '/assets/{file}', kit: '/developers/kits/{file}' };
-    ctx.state.route = routes[kind] ?? `/${file}`;
+    const routes: Partial<Record<WebFile['kind'], string>> = {
+      asset: '/assets/{file}',
+      kit: '/developers/kits/{file}',
+      markdown: '/developers/guides/{file}',
+    };
+    ctx.state.route = routes[kind] ?? (file.startsWith('guides/') ? '/developers/guides/{guide}' : `/${file}`);
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    if (etag === null && (kind === 'asset' || kind === 'kit')) refuse('not_found', { what: 'file' });
+    if (etag === null && (kind === 'asset' || kind === 'kit' || kind === 'markdown')) refuse('not_found', { what: 'file' });
     ctx.set(headers);
     if (etag === null) {
       ctx.status = 503;

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
-import { guideNames, parseGuide, toGuideFile } from './guides/markdown.ts';
+import { guideNames, parseGuide, toGuideFile, toServedMarkdown } from './guides/markdown.ts';
+import { renderGuideList, renderGuidePage } from './guides/static-pages.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -12,7 +13,7 @@ const precompress = (): Plugin => ({
   name: 'precompress',
   writeBundle({ dir: outDir = '' }) {
     for (const entry of readdirSync(outDir, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile() || !/\.(js|css|html|svg|json|webmanifest)$/.test(entry.name)) continue;
+      if (!entry.isFile() || !/\.(js|css|html|md|svg|json|webmanifest)$/.test(entry.name)) continue;
       const path = join(entry.parentPath, entry.name);
       const bytes = readFileSync(path);
       writeFileSync(`${path}.br`, brotliCompressSync(bytes));
@@ -21,10 +22,14 @@ const precompress = (): Plugin => ({
   },
 });
 
-/** Reads the guides at build time: `virtual:guides` lists them, and each has a module with its sections. */
+/**
+ * Reads the guides at build time: `virtual:guides` lists them, and each has a module with its sections. Writes each guide also as HTML that is readable without
+ * scripts, and as Markdown.
+ */
 const guides = (): Plugin => {
   const prefix = 'virtual:guide';
-  const read = (name: string) => parseGuide(readFileSync(join(here, '../..', toGuideFile(name)), 'utf8'));
+  const readFile = (name: string): string => readFileSync(join(here, '../..', toGuideFile(name)), 'utf8');
+  const read = (name: string) => parseGuide(readFile(name));
   const toListItem = (name: string): string => {
     const { title, summary } = read(name);
     return `{ name: '${name}', ...${JSON.stringify({ title, summary })}, load: () => import('${prefix}/${name}') }`;
@@ -36,6 +41,16 @@ const guides = (): Plugin => {
       if (id === `\0${prefix}s`) return `export const guides = [${guideNames.map(toListItem).join(',')}];`;
       if (!id.startsWith(`\0${prefix}/`)) return null;
       return `export const sections = ${JSON.stringify(read(id.slice(prefix.length + 2)).sections)};`;
+    },
+    writeBundle({ dir: outDir = '' }) {
+      const page = readFileSync(join(outDir, 'reference.html'), 'utf8');
+      const all = guideNames.map((name) => ({ name, ...read(name) }));
+      mkdirSync(join(outDir, 'guides'), { recursive: true });
+      writeFileSync(join(outDir, 'guides/index.html'), renderGuideList(page, all));
+      for (const guide of all) {
+        writeFileSync(join(outDir, `guides/${guide.name}.html`), renderGuidePage(page, guide, all));
+        writeFileSync(join(outDir, `guides/${guide.name}.md`), toServedMarkdown(readFile(guide.name)));
+      }
     },
   };
 };

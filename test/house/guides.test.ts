@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { guideNames, parseGuide, toGuideFile } from '../../apps/web/guides/markdown.ts';
+import { guideNames, parseGuide, toGuideFile, toServedMarkdown } from '../../apps/web/guides/markdown.ts';
+import { renderGuideList, renderGuidePage } from '../../apps/web/guides/static-pages.ts';
 import { fillFences, findPrograms, guideFiles, guidesFolder, programFiles } from './guides.ts';
 
 const guides = new Map(guideFiles.map((file) => [file, readFileSync(`${guidesFolder}/${file}`, 'utf8')]));
@@ -24,6 +25,30 @@ describe('guides', () => {
     const files = guideNames.map(toGuideFile);
     expect(files).to.include.members(guideFiles.map((file) => `${guidesFolder}/${file}`));
     for (const file of files) expect(parseGuide(readFileSync(file, 'utf8')).sections, file).not.to.have.length(0);
+  });
+
+  it('are readable without scripts, with their programs and with links to one another', () => {
+    const page = '<title>x</title><body>\n<div id="app"></div>\n<noscript>scripts</noscript></body>';
+    const all = guideNames.map((name) => ({ name, ...parseGuide(readFileSync(toGuideFile(name), 'utf8')) }));
+    for (const guide of all) {
+      const html = renderGuidePage(page, guide, all);
+      expect(html).to.contain(`<title>${guide.title} · Parlance for developers</title>`).and.not.to.contain('noscript');
+      for (const { id } of guide.sections) expect(html).to.contain(`<section id="${id}">`);
+      for (const { name } of all) expect(html).to.contain(`href="/developers/guides/${name}"`);
+    }
+    const sample = {
+      name: 'a',
+      ...parseGuide('# A & b\n\nS.\n\n## P\n\n[l](two.md) `<i>`\n\n```js file=a.mjs\nif (a < b) x("y");\n```\n'),
+    };
+    const html = renderGuidePage(page, sample, [sample]);
+    expect(html).to.contain('<h1>A &amp; b</h1>').and.to.contain('<pre><code>if (a &lt; b) x(&quot;y&quot;);</code></pre>');
+    expect(html).to.contain('<a href="/developers/guides/two">l</a> <code>&lt;i&gt;</code>');
+    expect(renderGuideList(page, all)).to.contain('href="/developers/guides/first-bot"');
+  });
+
+  it('link to pages, also as Markdown', () => {
+    const markdown = '[a](../delivery.md#events) [b](two.md) [c](../../sdk/python/README.md)';
+    expect(toServedMarkdown(markdown)).to.equal('[a](/developers/reference/events) [b](two.md) [c](/developers/guides/python-kit)');
   });
 
   it('detects a block that differs from its program', () => {

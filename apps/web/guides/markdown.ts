@@ -48,6 +48,10 @@ function toHref(link: string): string {
   return `/developers/guides/${path.replace(/\.md$/, '')}${anchor ? `#${anchor}` : ''}`;
 }
 
+/** The Markdown of a guide for readers of the pages: links to documents that no page shows lead to the reference. */
+export const toServedMarkdown = (markdown: string): string =>
+  markdown.replaceAll(/\]\((\.\.\/[^)\s]+)\)/g, (_, link: string) => `](${toHref(link)})`);
+
 const toInlines = (tokens: readonly Token[] = []): GuideNode[] => tokens.map(toInline);
 
 function toInline(token: Token): GuideNode {

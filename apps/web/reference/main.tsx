@@ -6,4 +6,6 @@ import './reference.css';
 import './reference-details.css';
 
 applyTheme();
+// The text of a guide for readers without scripts. The page shows it itself.
+document.getElementById('guide')?.remove();
 render(<App />, document.getElementById('app') as HTMLElement);

@@ -17,11 +17,15 @@ describe('pages', () => {
     await mkdir(join(folder, 'web/assets/.git'), { recursive: true });
     await mkdir(join(folder, 'web/assets/folder.js'));
     await mkdir(join(folder, 'web/kits'));
+    await mkdir(join(folder, 'web/guides'));
     const files: Record<string, string | Buffer> = {
       'secret.js': 'secret',
       'web/index.html': '<title>client</title>',
       'web/developers.html': '<title>portal</title>',
       'web/reference.html': '<title>reference</title>',
+      'web/guides/index.html': '<h1>Guides</h1>',
+      'web/guides/first-bot.html': '<h1>First bot</h1>',
+      'web/guides/first-bot.md': '# First bot',
       'web/favicon.svg': '<svg/>',
       'web/app.webmanifest': '{}',
       'web/.env.svg': 'secret',
@@ -49,7 +53,11 @@ describe('pages', () => {
     ['/developers/references', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
     ['/developers/reference', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/reference/messages', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
-    ['/developers/guides/first-bot', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
+    ['/developers/guides', 'text/html; charset=utf-8', 'no-cache', '<h1>Guides</h1>'],
+    ['/developers/guides/', 'text/html; charset=utf-8', 'no-cache', '<h1>Guides</h1>'],
+    ['/developers/guides/first-bot', 'text/html; charset=utf-8', 'no-cache', '<h1>First bot</h1>'],
+    ['/developers/guides/first-bot.md', 'text/markdown; charset=utf-8', 'no-cache', '# First bot'],
+    ['/developers/guides/unknown', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/kits/parlance-bot-0.1.0.tgz', 'application/octet-stream', 'no-cache', 'a package'],
     ['/assets/index-Ab_1-x.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable', script],
     ['/assets/theme-1.css', 'text/css; charset=utf-8', 'public, max-age=31536000, immutable', 'a{}'],
@@ -101,6 +109,7 @@ describe('pages', () => {
     '/assets/',
     '/assets/none-1.js',
     '/assets/folder.js',
+    '/developers/guides/unknown.md',
     '/assets/.hidden.js',
     '/assets/.git/config.js',
     '/assets/../../secret.js',
