@@ -7,7 +7,7 @@ function loadSession() {
   try {
     return JSON.parse(readFileSync(sessionFile, 'utf8'));
   } catch {
-    return undefined; // the first start
+    return undefined; // the first start, or a damaged file
   }
 }
 

@@ -64,7 +64,9 @@ async function connect() {
 }
 
 const { applicationId } = await call('GET', '/api/auth/me');
-await call('PUT', `/api/applications/${applicationId}/commands`, [{ name: 'hello', description: 'Says hello.' }]);
+const commands = `/api/applications/${applicationId}/commands`;
+const others = (await call('GET', commands)).filter(({ kind, name }) => kind !== 'slash' || name !== 'hello');
+await call('PUT', commands, [...others, { name: 'hello', description: 'Says hello.' }]); // this replaces the whole list
 for (;;) {
   const code = await connect().catch((error) => console.error(error.message));
   if ([4002, 4004, 4012].includes(code)) throw new Error(`The gateway refused the connection with ${code}.`);

@@ -12,11 +12,20 @@ bot.command('roll', { description: 'Rolls a die.', options: rollOptions }, async
   return interaction.reply({ content: `You rolled ${1 + Math.floor(Math.random() * sides)}.`, ephemeral: quiet });
 });
 
+async function countMembers(serverId) {
+  let count = 0;
+  for (let after; ; ) {
+    const page = await bot.api.listMembers(serverId, { limit: 1000, after });
+    count += page.length;
+    if (page.length < 1000) return count;
+    after = page.at(-1).user.id;
+  }
+}
+
 bot.command('count', { description: 'Counts the members of this server.' }, async (interaction) => {
   if (interaction.serverId === null) return interaction.reply('Use this command in a server.');
   await interaction.defer();
-  const members = await bot.api.listMembers(interaction.serverId);
-  await interaction.reply(`This server has ${members.length} members.`);
+  await interaction.reply(`This server has ${await countMembers(interaction.serverId)} members.`);
   return interaction.followUp({ content: 'Only you see this message.', ephemeral: true });
 });
 
