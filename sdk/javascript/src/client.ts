@@ -257,7 +257,7 @@ export class Client extends Emitter<ClientEvents> {
       if (event === 'INTERACTION_CREATE') return await this.handleInteraction(data as RawInteraction);
       const name = Object.entries(eventNames).find(([, one]) => one === event)?.[0] as keyof ClientEvents | undefined;
       if (!name) return;
-      const works = [this.emit(name, data as never)];
+      const works = [this.emit(name, data)];
       if (event === 'MESSAGE_CREATE') works.unshift(this.#runPrefixCommand(data as Message));
       await this.#slow.watch(`A listener of ${name}`, settleAll(works));
     } catch (error) {

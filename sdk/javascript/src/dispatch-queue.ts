@@ -46,10 +46,10 @@ const commandLane = 'commands';
 /** What events are kept in order by: their channel, otherwise their server. Commands start at once. */
 function laneOf({ name, data }: Dispatch): string {
   if (name === 'INTERACTION_CREATE') return commandLane;
-  const { channelId, serverId, id } = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>;
+  const { channelId, serverId, id } = data as { channelId?: string; serverId?: string; id?: string };
   const channel = name.startsWith('CHANNEL_') ? id : channelId;
-  if (channel !== undefined) return `channel ${String(channel)}`;
-  return `server ${String(serverId ?? (name.startsWith('SERVER_') ? id : ''))}`;
+  if (channel !== undefined) return `channel ${channel}`;
+  return `server ${serverId ?? (name.startsWith('SERVER_') ? (id ?? '') : '')}`;
 }
 
 /**

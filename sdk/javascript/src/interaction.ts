@@ -58,7 +58,10 @@ export class Interaction<Options extends object = Record<string, string | number
     this.options = Object.fromEntries(raw.data.options.map(({ name, value }) => [name, value])) as Options;
     this.#settings = settings;
     // An answer that is under way may be refused, so `defer` waits for it.
-    if (settings.deferAfterMs !== false) this.#timer = setTimeout(() => this.defer().catch(settings.onError), settings.deferAfterMs);
+    if (settings.deferAfterMs !== false)
+      this.#timer = setTimeout(() => {
+        this.defer().catch(settings.onError);
+      }, settings.deferAfterMs);
   }
 
   /** The name of the command. */
