@@ -202,7 +202,7 @@ function toPathSegment(name: string, value: string): string {
 /** Why an attempt failed. `fetch` says it in the cause of its error only. */
 function toReason(failure: unknown): string {
   const { cause } = failure as { cause?: unknown };
-  return cause instanceof Error && cause.message ? cause.message : String((failure as Error).message);
+  return cause instanceof Error && cause.message ? cause.message : (failure as Error).message;
 }
 
 async function readBody(response: Response): Promise<unknown> {
