@@ -5,11 +5,11 @@ const without = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? Object.fromEntries(Object.entries(value).filter(([one]) => one !== name)) : value;
 
 /** The parts of an embed to which the API adds an address of its own. */
-const added: Fields = { image: 'proxyUrl', thumbnail: 'proxyUrl', author: 'proxyIconUrl' };
+const added: Readonly<Record<string, string>> = { image: 'proxyUrl', thumbnail: 'proxyUrl', author: 'proxyIconUrl' };
 
 function toInput(embed: unknown): unknown {
   if (!isObject(embed)) return embed;
-  return Object.fromEntries(Object.entries(embed).map(([name, value]) => [name, without(value, String(added[name] ?? ''))]));
+  return Object.fromEntries(Object.entries(embed).map(([name, value]) => [name, without(value, added[name] ?? '')]));
 }
 
 /** A body whose embeds lack the addresses that the API adds, so that the embeds of a received message can be sent as they are. */

@@ -56,7 +56,7 @@ export class ApiError extends Error {
 /** What the API says about a refusal. Its text names the fields, so they are listed only where it does not say what is wrong with them. */
 function describe(message: string | undefined, errors: readonly FieldFault[]): string {
   if (message === undefined) return 'The answer is not from the API.';
-  if (errors.length === 0 || errors.every((fault) => message.includes(fault.message.replace(/\.$/, '')))) return message;
+  if (errors.every((fault) => message.includes(fault.message.replace(/\.$/, '')))) return message;
   const start = message.replace(/: check [^:]*$/, ':');
   return `${start} ${errors.map((fault) => `${fault.path}: ${fault.message}`).join(' ')}`;
 }
