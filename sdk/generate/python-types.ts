@@ -122,7 +122,11 @@ export class PythonTypes {
 
   /** The Python type of a schema. A class for an inline object is called `name`. */
   toType(schema: Schema, name: string): string {
-    if (schema.$ref) return nameOfRef(schema.$ref);
+    if (schema.$ref) {
+      const named = nameOfRef(schema.$ref);
+      const received = `${named}View`; // what was received can be sent back
+      return this.#schemas.has(received) ? `${named} | ${received}` : named;
+    }
     if (schema.allOf) {
       const merged = this.mergeParts(schema);
       return merged.allOf ? 'object' : this.toType(merged, name);

@@ -193,7 +193,7 @@ ${overloads.join('\n')}
     def event(self, name: str) -> Any:
         """
         Makes a function the listener of an event, by its name in lower case: \`\`@bot.event("message_create")\`\`. Listeners of one channel run one after another,
-        in the order of the events.
+        in the order of the events; those of different channels run at the same time.
         """
         return self._listen(name.upper())
 

@@ -5,32 +5,48 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from math import isfinite
 
 __all__ = ["Buckets"]
 
 OWN_BUCKETS = ("interaction", "webhook")
 """The buckets that each interaction or webhook has for itself. All others belong to the bot."""
 MOST_BUCKETS = 500
+LEARN_SECS = 2.0
+"""The first request of a route tells which bucket the route has. Others wait this long for it."""
 
 
 class Bucket:
     """The requests that are left, as far as this process knows. They grow by ``rate`` in each second, up to ``limit``."""
 
     def __init__(self) -> None:
-        self.limit = self.left = 1.0
-        self.rate = float("inf")
+        self.limit = self.left = float("inf")
+        self.rate = 0.0
         self.at = time.monotonic()
+        self.blocked_until = 0.0
+        self.lock = asyncio.Lock()
+        """Its waiters get the requests in the order in which they came."""
 
     def refill(self) -> None:
         now = time.monotonic()
-        grown = self.limit if self.rate == float("inf") else self.left + self.rate * (now - self.at)
-        self.left = min(self.limit, grown)
+        self.left = min(self.limit, self.left + self.rate * (now - self.at))
         self.at = now
 
     @property
-    def is_full(self) -> bool:
+    def is_idle(self) -> bool:
         self.refill()
-        return self.left >= self.limit
+        return self.left >= self.limit and not self.lock.locked()
+
+    async def take(self) -> None:
+        async with self.lock:
+            while (delay := self.find_delay()) > 0:
+                await asyncio.sleep(delay)
+            self.left -= 1
+
+    def find_delay(self) -> float:
+        self.refill()
+        needed = (1 - self.left) / self.rate if self.left < 1 and self.rate > 0 else 0.0
+        return max(needed, self.blocked_until - self.at)
 
 
 class Buckets:
@@ -38,44 +54,68 @@ class Buckets:
 
     def __init__(self) -> None:
         self._buckets: dict[tuple[str, str], Bucket] = {}
-        self._names: dict[str, str] = {}
-        """The bucket of each route that was called before."""
+        self._names: dict[str, str | None] = {}
+        """The bucket of each route that was called before; None if it has none."""
+        self._learning: dict[str, asyncio.Event] = {}
+        """The routes whose first request has no answer yet."""
 
     def _find(self, name: str, owner: str) -> Bucket:
         key = (name, owner if name in OWN_BUCKETS else "")
         if key not in self._buckets:
             if len(self._buckets) >= MOST_BUCKETS:
-                self._buckets = {other: bucket for other, bucket in self._buckets.items() if not bucket.is_full}
+                self._buckets = {other: bucket for other, bucket in self._buckets.items() if not bucket.is_idle}
             self._buckets[key] = Bucket()
         return self._buckets[key]
 
     async def wait(self, route: str, owner: str) -> None:
-        """Takes one request from the bucket of a route, and waits until the service would accept it."""
-        name = self._names.get(route)
-        if name is None:
-            return
-        bucket = self._find(name, owner)
-        bucket.refill()
-        bucket.left -= 1
-        if bucket.left < 0:
-            await asyncio.sleep(-bucket.left / bucket.rate)
+        """Takes one request from the bucket of a route, and waits until the service would accept it. Each call needs one of ``update`` or ``fail``."""
+        end = asyncio.get_running_loop().time() + LEARN_SECS
+        while route not in self._names:
+            learning = self._learning.get(route)
+            if learning is None:
+                self._learning[route] = asyncio.Event()
+                return
+            try:
+                async with asyncio.timeout_at(end):
+                    await learning.wait()
+            except TimeoutError:
+                return
+        if name := self._names.get(route):
+            await self._find(name, owner).take()
+
+    def fail(self, route: str) -> None:
+        """Notes that a request got no answer."""
+        if learning := self._learning.pop(route, None):
+            learning.set()
 
     def update(self, route: str, owner: str, headers: Mapping[str, str]) -> None:
         """Notes what the headers of an answer say."""
         name = headers.get("X-RateLimit-Bucket")
-        if name is None:
-            return
+        self._names[route] = name or self._names.get(route)
+        if name:
+            self._update(self._find(name, owner), headers)
+        self.fail(route)
+
+    @staticmethod
+    def _update(bucket: Bucket, headers: Mapping[str, str]) -> None:
         try:
             limit, left = float(headers["X-RateLimit-Limit"]), float(headers["X-RateLimit-Remaining"])
             full_after = float(headers["X-RateLimit-Reset-After"])
         except (KeyError, ValueError):
             return
-        self._names[route] = name
-        bucket = self._find(name, owner)
+        if not (isfinite(limit) and isfinite(left) and isfinite(full_after) and limit >= 1):
+            return
         bucket.refill()
-        is_known = bucket.rate != float("inf")
         bucket.limit = limit
-        if full_after > 0 and left < limit:
-            bucket.rate = (limit - left) / full_after
+        # What is left is rounded down, so the rate is exact only when much was used.
+        rate = (limit - left) / full_after if full_after > 0 and left < limit else 0.0
+        if rate > 0 and (bucket.rate == 0 or rate < bucket.rate or left < limit / 2):
+            bucket.rate = rate
         # Requests that are under way are not in the header yet, but already taken from the bucket.
-        bucket.left = min(bucket.left, left) if is_known else left
+        bucket.left = min(bucket.left, left)
+
+    def block(self, route: str, owner: str, seconds: float) -> None:
+        """Holds the requests of a route's bucket back."""
+        if name := self._names.get(route):
+            bucket = self._find(name, owner)
+            bucket.blocked_until = max(bucket.blocked_until, time.monotonic() + seconds)

@@ -23,6 +23,9 @@ class Unset:
 UNSET = Unset()
 """The default of fields for which None has a meaning of its own: a field that is not given keeps its value, and None clears it."""
 
+ONLY_RECEIVED = ("proxy_url", "proxy_icon_url")
+"""The fields of received embeds that the service adds. They are not sent back."""
+
 Decoder = Callable[[Any], Any]
 
 
@@ -41,7 +44,7 @@ def decode(kind: Any, value: object) -> Any:
 def encode(value: object) -> Any:
     """Turns a value into what ``json.dumps`` takes. Optional fields of dataclasses are left out if they are None."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+        fields = ((field, getattr(value, field.name)) for field in dataclasses.fields(value) if field.name not in ONLY_RECEIVED)
         return {to_json_name(field.name): encode(inner) for field, inner in fields if inner is not None or field.default is dataclasses.MISSING}
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc).isoformat()

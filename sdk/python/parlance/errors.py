@@ -51,8 +51,10 @@ class ApiError(ParlanceError):
         """Seconds to wait before the next attempt, or None."""
         self.request_id = request_id
         """Name it when you report a problem; the logs of the service have it too."""
-        faults = "".join(f"\n  {field.path}: {field.message}" for field in self.fields)
-        super().__init__(f"{request}: {status} {code}: {message}{faults}")
+        # The message of an error with faulty fields only repeats them.
+        faults = "; ".join(f"{field.path}: {field.message}" for field in self.fields)
+        label = str(status) if code == f"http_{status}" else f"{status} {code}"
+        super().__init__(f"{request}: {faults or message} ({label})")
 
 
 class RequestFailed(ParlanceError):

@@ -43,14 +43,45 @@ describe('sdk/python: the package', () => {
       );
   });
 
+  /** What a client makes of its environment: the address or the token, or the error. */
+  async function readClient(name: 'url' | '_http.token', set: Record<string, string>): Promise<string> {
+    const code = `import parlance\ntry:\n print(parlance.Client().${name})\nexcept ValueError as error:\n print("refused:", error)`;
+    return (await run(python, ['-c', code], { env: { PYTHONPATH: kitFolder, ...set } })).stdout.trim();
+  }
+
   for (const [set, address] of [
     ['https://chat.example/', 'https://chat.example'],
     ['', 'http://localhost:8080'],
+    ['http://localhost:8080/api', 'http://localhost:8080'],
+    ['https://chat.example/api/', 'https://chat.example'],
+    ['  https://chat.example\n', 'https://chat.example'],
+    ['https://größe.example', 'https://xn--gre-6ka8i.example'],
+    ['chat.example', /^refused: PARLANCE_URL/],
+    ['localhost:8080', /^refused: PARLANCE_URL/],
+    ['ws://chat.example', /^refused: PARLANCE_URL/],
+    ['https://', /^refused: PARLANCE_URL/],
+    ['https://chat.example:port', /^refused: PARLANCE_URL/],
+    ['https://chat.example/?a=1', /^refused: PARLANCE_URL/],
+    ['https://ada:secret@chat.example', /^refused: PARLANCE_URL(?!.*secret)/],
   ] as const)
-    it(`uses the address ${address} with PARLANCE_URL=${set}`, async () => {
-      const env = { PYTHONPATH: kitFolder, PARLANCE_URL: set };
-      const { stdout } = await run(python, ['-c', 'import parlance; print(parlance.Client().url)'], { env });
-      expect(stdout.trim()).to.equal(address);
+    it(`uses or refuses PARLANCE_URL=${JSON.stringify(set)}`, async () => {
+      const found = await readClient('url', { PARLANCE_URL: set });
+      if (typeof address === 'string') expect(found).to.equal(address);
+      else expect(found).to.match(address);
+    });
+
+  for (const [set, token] of [
+    ['secret\n', 'secret'],
+    [' Bot secret\r\n', 'secret'],
+    ['\n', 'None'],
+    ['sec\nret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+    ['sec ret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+    ['secrét', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+  ] as const)
+    it(`uses or refuses PARLANCE_TOKEN=${JSON.stringify(set)}`, async () => {
+      const found = await readClient('_http.token', { PARLANCE_TOKEN: set });
+      if (typeof token === 'string') expect(found).to.equal(token);
+      else expect(found).to.match(token);
     });
 
   it('is packed to the same bytes each time, in every time zone', async () => {

@@ -2,46 +2,16 @@ import { expect } from 'chai';
 import { unknownId } from '../../harness/factories.ts';
 import { use } from '../../harness/use.ts';
 import { startFlakyApi } from '../javascript/flaky-api.ts';
-import { type Program, type PythonKit, usePrograms, usePythonKit } from './python-fixture.ts';
-
-/** The error of a call, as the program prints it. */
-interface Failure {
-  text: string;
-  code: string;
-  status?: number;
-  missing?: string[];
-  fields?: string[];
-  requestId?: string;
-}
-
-/** A program that calls the operations of the API through a server that can fail. */
-function useCalls(kit: PythonKit, env: Record<string, string> = {}) {
-  const flaky = use(() => startFlakyApi(() => kit.api.url));
-  const run = usePrograms({ all: true });
-  let program: Program;
-  let count = 0;
-  before(() => {
-    program = run('calls', { ...kit.env(), PARLANCE_URL: flaky.url, ...env });
-  });
-  const call = async (name: string, path: string[], fields: object = {}): Promise<{ result?: unknown; error?: Failure }> => {
-    const id = ++count;
-    program.write({ id, call: name, path, fields });
-    return program.waitFor((line) => line.id === id);
-  };
-  const succeed = async <T>(...request: Parameters<typeof call>): Promise<T> => {
-    const { result, error } = await call(...request);
-    expect(error, JSON.stringify(error)).to.equal(undefined);
-    return result as T;
-  };
-  const fail = async (...request: Parameters<typeof call>): Promise<Failure> =>
-    (await call(...request)).error ?? expect.fail('it succeeded');
-  return { flaky, succeed, fail, log: () => program.log(), warning: () => program.waitFor(({ warning }) => warning !== undefined) };
-}
+import { ScriptedService } from '../javascript/scripted-service.ts';
+import { useCalls } from './calls.ts';
+import { startFrontServer } from './front-server.ts';
+import { usePrograms, usePythonKit } from './python-fixture.ts';
 
 describe('sdk/python: requests', () => {
   const kit = usePythonKit();
-  const { flaky, succeed, fail, log } = useCalls(kit, { TIMEOUT: '5', MAX_RETRIES: '3' });
-  const listening = useCalls(kit, { PRINT_WARNINGS: '1' });
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  const { succeed, fail, log } = useCalls(kit, () => flaky.url, { TIMEOUT: '5', MAX_RETRIES: '3' });
+  const listening = useCalls(kit, () => flaky.url, { PRINT_WARNINGS: '1' });
   beforeEach(() => {
     flaky.plan.length = 0;
     flaky.arrivals.length = 0;
@@ -56,6 +26,37 @@ describe('sdk/python: requests', () => {
       expect(flaky.arrivals).to.have.length(3);
       expect(new Set(flaky.arrivals.map(({ headers }) => headers['idempotency-key'])).size).to.equal(1);
     });
+
+  for (const fate of ['forward', 'refuse', 'lose'] as const)
+    it(`post into a channel in the order of the calls (${fate})`, async () => {
+      flaky.plan.push(fate);
+      const contents = Array.from({ length: 8 }, (_, at) => `in order ${at}, ${fate}`);
+      const posted = await Promise.all(
+        contents.map((content) => succeed<{ id: string }>('create_message', [kit.server.general], { content })),
+      );
+      const ids = posted.map(({ id }) => BigInt(id));
+      expect(ids).to.deep.equal(ids.toSorted((a, b) => Number(a - b)));
+    });
+
+  it('keep the names of files', async () => {
+    const names = ['größe.txt', 'my file.txt', '写真 1.txt', 'a+b&c=100%25.txt', "it's.txt"];
+    const { attachments } = await succeed<{ attachments: { filename: string }[] }>('create_message', [kit.server.general], {
+      files: names.map((name) => [name, 'text']),
+    });
+    expect(attachments.map(({ filename }) => filename)).to.deep.equal(names);
+    expect(await succeed('create_message', [kit.server.general], { files: [['a\r\nX-Header: b"c\\d.txt', 'text']] })).to.have.property(
+      'id',
+    );
+  });
+
+  it('send back embeds as they were received', async () => {
+    const image = { url: 'https://images.example/a.png' };
+    const embed = { title: 'shown', image, thumbnail: image, author: { name: 'ada', iconUrl: image.url } };
+    const first = await succeed<{ id: string }>('create_message', [kit.server.general], { embeds: [embed] });
+    const again = await succeed<{ embeds: object[] }>('send_back', [kit.server.general, first.id]);
+    expect(again.embeds[0]).to.have.nested.property('author.name', 'ada');
+    expect(log()).to.not.include('proxy');
+  });
 
   it('upload files once when the answer is lost', async () => {
     flaky.plan.push('lose');
@@ -93,7 +94,11 @@ describe('sdk/python: requests', () => {
 
   it('give up after the last attempt', async () => {
     flaky.plan.push(...Array.from({ length: 4 }, () => 'refuse' as const));
-    expect(await fail('get_me', [])).to.include({ status: 503, code: 'http_503' });
+    expect(await fail('get_me', [])).to.include({
+      status: 503,
+      code: 'http_503',
+      text: 'GET /api/auth/me: this answer does not come from Parlance, but from a proxy or another server (503)',
+    });
     expect(flaky.arrivals).to.have.length(4);
   });
 
@@ -113,10 +118,11 @@ describe('sdk/python: requests', () => {
     expect(await fail('get_channel', [unknownId])).to.include({ status: 404, code: 'not_found' });
     const missing = await fail('create_role', [kit.server.id], { name: 'x' });
     expect(missing).to.deep.include({ status: 403, code: 'missing_permission', missing: ['Manage Roles'] });
+    expect(missing.text).to.equal('POST /api/servers/{serverId}/roles: Missing permission: Manage Roles. (403 missing_permission)');
     expect(missing.requestId).to.match(/^[\w-]{8,}$/);
     const faulty = await fail('create_message', [kit.server.general], { embeds: [{ title: 'x'.repeat(300) }] });
     expect(faulty.fields).to.deep.equal(['/embeds/0/title']);
-    expect(faulty.text).to.include('/embeds/0/title');
+    expect(faulty.text).to.match(/^POST \/api\/channels\/\{channelId\}\/messages: \/embeds\/0\/title: [^:]+ \(400 invalid_request\)$/);
   });
 
   it('keep what is not given, and clear what is None', async () => {
@@ -145,8 +151,9 @@ describe('sdk/python: requests', () => {
   });
 
   it('hand warnings to a listener instead of the log', async () => {
-    listening.flaky.addedHeaders = { Warnings: 'unknown field /tts' };
+    flaky.addedHeaders = { Warnings: 'unknown field /tts' };
     await listening.succeed('get_me', []);
+    flaky.addedHeaders = {};
     expect((await listening.warning()).warning).to.equal('GET /api/auth/me: unknown field /tts');
     expect(listening.log()).to.not.include('unknown field');
   });
@@ -160,15 +167,76 @@ describe('sdk/python: requests', () => {
 
 describe('sdk/python: rate limits', () => {
   const kit = usePythonKit(async () => ({ RATE_LIMIT: '20/10' }));
-  const { flaky, succeed } = useCalls(kit);
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  const { succeed } = useCalls(kit, () => flaky.url);
 
-  it('are waited for, so that all requests succeed, and few are refused once the limit is known', async () => {
-    const contents = Array.from({ length: 40 }, (_, at) => `limited ${at}`);
-    await Promise.all(contents.map((content) => succeed('create_message', [kit.server.general], { content })));
-    // The first answer tells which bucket the route has.
-    await succeed('get_channel', [kit.server.general]);
+  it('are learned from the first request and waited for, so that few requests are refused', async () => {
+    await Promise.all(Array.from({ length: 60 }, () => succeed('get_channel', [kit.server.general])));
+    expect(flaky.arrivals.length).to.be.within(60, 66);
+    const contents = Array.from({ length: 30 }, (_, at) => `limited ${at}`);
     const before = flaky.arrivals.length;
-    await Promise.all(contents.map(() => succeed('get_channel', [kit.server.general])));
-    expect(flaky.arrivals.length - before).to.be.within(40, 60);
+    await Promise.all(contents.map((content) => succeed('create_message', [kit.server.general], { content })));
+    expect(flaky.arrivals.length - before).to.be.within(30, 36);
+  });
+});
+
+describe('sdk/python: answers of others than Parlance', () => {
+  const kit = usePythonKit();
+  const front = use(() => startFrontServer(() => kit.api.url));
+  const { succeed, fail } = useCalls(kit, () => front.url, { MAX_RETRIES: '1' });
+  const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Please log in</h1>' };
+  const redirect = { status: 302, headers: { location: 'https://portal.example/secret?token=1' } };
+  beforeEach(() => {
+    front.answers.length = 0;
+    front.arrivals.length = 0;
+  });
+
+  const limits: [what: string, headers: Record<string, string>][] = [
+    ['in seconds', { 'retry-after': '0.02' }],
+    ['by a date', { 'retry-after': new Date(Date.now() - 1000).toUTCString() }],
+    ['in words', { 'retry-after': 'soon' }],
+    ['not at all', {}],
+  ];
+  for (const [what, headers] of limits)
+    for (const body of ['', '<h1>Slow down</h1>', '[]'])
+      it(`wait after 429 with "${body}" that says ${what} how long`, async () => {
+        front.answers.push({ status: 429, headers, body }, { status: 429, headers, body }, { status: 429, headers, body });
+        await succeed('start_typing', [kit.server.general]);
+        expect(front.arrivals).to.have.length(4);
+      });
+
+  for (const answer of [page, redirect])
+    it(`are no result: ${answer.status}`, async () => {
+      front.answers.push(answer);
+      expect(await succeed('get_me', [])).to.have.property('id', kit.bot.id);
+      front.answers.push(answer, answer);
+      const { code, text } = await fail('get_me', []);
+      expect(code).to.equal('failed');
+      expect(text).to.match(/the answer is not JSON \(text\/html\): a proxy|redirects to https:\/\/portal\.example: use/);
+      expect(text).to.not.include('secret');
+    });
+
+  const bodies = ['<h1>No</h1>', '[]', '{"code":5,"errors":"x","missing":{},"retryAfter":[]}', '{"errors":[1,{}],"message":null}'];
+  for (const body of bodies)
+    it(`are errors with a clear text: ${body}`, async () => {
+      front.answers.push({ status: 403, body });
+      expect(await fail('get_me', [])).to.include({ status: 403 });
+    });
+});
+
+describe('sdk/python: a service behind a portal', () => {
+  const service = use(ScriptedService.start);
+  const front = use(() => startFrontServer(() => service.url));
+  const run = usePrograms();
+
+  it('is connected to when the portal lets it through', async () => {
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Please log in</h1>' };
+    const program = run('record', { PARLANCE_URL: front.url, PARLANCE_TOKEN: 'secret' });
+    front.answers.push({ status: 200, body: '{"id":"1"}' }, page, { status: 200, body: '{"url":5}' });
+    expect((await service.next()).op).to.equal(2);
+    service.ready();
+    await program.waitFor(({ ready }) => ready === 's1');
+    expect(front.arrivals.filter((line) => line === 'GET /api/gateway')).to.have.length(3);
+    expect(program.log()).to.include('the answer is not JSON').and.include('the answer does not come from Parlance');
   });
 });

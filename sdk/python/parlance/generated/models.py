@@ -609,16 +609,16 @@ class Embed:
     timestamp: datetime | None = None
     """A date and time to show, in ISO 8601 with a zone. It is stored in UTC."""
 
-    author: EmbedAuthor | None = None
+    author: EmbedAuthor | EmbedAuthorView | None = None
     """The line above the title."""
 
     footer: EmbedFooter | None = None
     """The line at the end."""
 
-    image: EmbedImage | None = None
+    image: EmbedImage | EmbedImageView | None = None
     """A large image below the text."""
 
-    thumbnail: EmbedImage | None = None
+    thumbnail: EmbedImage | EmbedImageView | None = None
     """A small image beside the text."""
 
     fields: Sequence[EmbedField] | None = None
@@ -761,7 +761,7 @@ class FollowupInput:
     content: str | None = None
     """The text, up to 2,000 characters. Without it, the message needs an embed or a file."""
 
-    embeds: Sequence[Embed] | None = None
+    embeds: Sequence[Embed | EmbedView] | None = None
     """Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them."""
 
     ephemeral: bool | None = None
@@ -1150,7 +1150,7 @@ class MessageAnswer:
     content: str | None = None
     """The text, up to 2,000 characters. Without it, the message needs an embed or a file."""
 
-    embeds: Sequence[Embed] | None = None
+    embeds: Sequence[Embed | EmbedView] | None = None
     """Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them."""
 
     ephemeral: bool | None = None
@@ -1178,7 +1178,7 @@ class MessageEdit:
     content: str | None = None
     """The new text, up to 2,000 characters."""
 
-    embeds: Sequence[Embed] | None = None
+    embeds: Sequence[Embed | EmbedView] | None = None
     """The new rich embeds, which replace all earlier ones. An empty list removes them. Previews of links stay."""
 
 
@@ -1189,7 +1189,7 @@ class MessageInput:
     content: str | None = None
     """The text, up to 2,000 characters. Without it, the message needs an embed or a file."""
 
-    embeds: Sequence[Embed] | None = None
+    embeds: Sequence[Embed | EmbedView] | None = None
     """Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them."""
 
     reply_to: str | None = None
@@ -2030,7 +2030,7 @@ class WebhookPost:
     content: str | None = None
     """The text, up to 2,000 characters. Without it, the message needs an embed or a file."""
 
-    embeds: Sequence[Embed] | None = None
+    embeds: Sequence[Embed | EmbedView] | None = None
     """Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them."""
 
 

@@ -26,6 +26,7 @@ from .models import (
     DiscoveryPage,
     DmChannel,
     Embed,
+    EmbedView,
     Follower,
     GetGatewayResult,
     Instance,
@@ -86,7 +87,7 @@ class Api:
         channel_id: str,
         *,
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
         reply_to: str | None | Unset = UNSET,
         mention_reply: bool | None = None,
         nonce: str | None = None,
@@ -138,7 +139,7 @@ class Api:
         message_id: str,
         *,
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
     ) -> Message:
         """
         Edits the caller’s own message. Fields that are left out are kept.
@@ -380,7 +381,7 @@ class Api:
         *,
         type: Literal["message", "defer"],
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
         ephemeral: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Message | None:
@@ -406,7 +407,7 @@ class Api:
         interaction_token: str,
         *,
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
         ephemeral: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Message:
@@ -447,7 +448,7 @@ class Api:
         interaction_token: str,
         *,
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
     ) -> Message:
         """
         Edits the first answer like a message, within the same 15 minutes.
@@ -1248,7 +1249,7 @@ class Api:
         webhook_token: str,
         *,
         content: str | None = None,
-        embeds: Sequence[Embed] | None = None,
+        embeds: Sequence[Embed | EmbedView] | None = None,
         idempotency_key: str | None = None,
     ) -> Message:
         """

@@ -8,9 +8,14 @@ import sys
 from typing import Any
 
 import parlance
-from parlance.codec import encode
+from parlance.codec import decode, encode
 
 logging.basicConfig(level=logging.INFO)
+
+
+async def send_back(bot: parlance.Client, channel_id: str, message_id: str) -> parlance.Message:
+    message = await bot.api.get_message(channel_id, message_id)
+    return await bot.api.create_message(channel_id, embeds=message.embeds)
 
 
 async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
@@ -18,10 +23,13 @@ async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
     if "files" in fields:
         fields["files"] = [parlance.File(name, text.encode()) for name, text in fields["files"]]
     if "embeds" in fields:
-        fields["embeds"] = [parlance.Embed(**embed) for embed in fields["embeds"]]
+        fields["embeds"] = [decode(parlance.Embed, embed) for embed in fields["embeds"]]
     answer: dict[str, Any] = {"id": request["id"]}
     try:
-        answer["result"] = encode(await getattr(bot.api, request["call"])(*request["path"], **fields))
+        if request["call"] == "send_back":
+            answer["result"] = encode(await send_back(bot, *request["path"]))
+        else:
+            answer["result"] = encode(await getattr(bot.api, request["call"])(*request["path"], **fields))
     except parlance.ApiError as error:
         answer["error"] = {
             "text": str(error),
