@@ -13,7 +13,7 @@ from typing import Any, NewType
 from .generated.models import Command, CommandInput, CommandOptionInput, Message, OptionType, PrefixCommand, SlashCommand
 from .interactions import Interaction
 
-__all__ = ["ChannelId", "PrefixHandler", "RoleId", "SlashHandler", "UserId", "declare", "is_registered"]
+__all__ = ["ChannelId", "PrefixHandler", "RoleId", "SlashHandler", "UserId", "declare", "merge", "to_key"]
 
 UserId = NewType("UserId", str)
 """The type of a parameter for which people choose a member."""
@@ -96,13 +96,36 @@ def to_option_type(command: str, name: str, hint: Any) -> OptionType:
     return OPTION_TYPES[hint]
 
 
-def is_registered(wanted: list[CommandInput], found: list[Command]) -> bool:
-    """Whether the service has exactly these commands."""
+def to_key(command: Command | CommandInput) -> tuple[str, str, str]:
+    """What tells a command apart from the others of an application: its kind, prefix and name."""
+    prefix = None if isinstance(command, SlashCommand) else command.prefix
+    return (command.kind or "slash", prefix or "", command.name)
 
-    def to_key(command: Command | CommandInput) -> object:
-        prefix = None if isinstance(command, SlashCommand) else command.prefix
-        options = None if isinstance(command, PrefixCommand) else command.options
-        named = [(one.name, one.description, one.type or "string", bool(one.required)) for one in options or ()]
-        return (command.kind or "slash", prefix or "", command.name, command.description or "", named)
 
-    return sorted(map(to_key, wanted), key=repr) == sorted(map(to_key, found), key=repr)
+def to_input(command: Command | CommandInput) -> CommandInput:
+    """A command as it is saved."""
+    kind, prefix, name = to_key(command)
+    options = None if isinstance(command, PrefixCommand) else command.options
+    inputs = [
+        CommandOptionInput(name=one.name, description=one.description, type=one.type or "string", required=bool(one.required))
+        for one in options or ()
+    ]
+    return CommandInput(
+        name=name,
+        description=command.description or "",
+        kind="prefix" if kind == "prefix" else "slash",
+        prefix=prefix or None,
+        options=None if kind == "prefix" else inputs,
+    )
+
+
+def merge(wanted: list[CommandInput], found: list[Command], *, remove_others: bool) -> tuple[list[CommandInput] | None, list[str]]:
+    """
+    The commands to save, or None if the service has them all, and how people write the others that the service has. Others are kept unless ``remove_others``.
+    """
+    declared = {to_key(command): to_input(command) for command in wanted}
+    saved = {to_key(command): to_input(command) for command in found}
+    others = {key: command for key, command in saved.items() if key not in declared}
+    merged = declared if remove_others else others | declared
+    names = [f"{prefix or '/'}{name}" for _, prefix, name in others]
+    return (None if merged == saved else list(merged.values())), names

@@ -27,7 +27,7 @@ class Endpoint:
     API: the response itself is empty. It is sent at once, or with ``wait`` after the handler has ended, for hosts that stop a program after its response.
     """
 
-    def __init__(self, signing_secret: str, start: Callable[[InteractionData], Awaitable[asyncio.Task[None]]]) -> None:
+    def __init__(self, signing_secret: str, start: Callable[[InteractionData], Awaitable[asyncio.Future[None]]]) -> None:
         self._secret = signing_secret
         self._start = start
 
@@ -43,9 +43,9 @@ class Endpoint:
             return 400, b'{"message":"the body is not an interaction"}'
         if kind == "ping":
             return 200, b'{"type":"pong"}'
-        task = await self._start(decode(InteractionData, data))
+        handled = await self._start(decode(InteractionData, data))
         if wait:
-            await task
+            await asyncio.shield(handled)
         return 200, b""
 
     async def aiohttp(self, request: web.Request) -> web.Response:

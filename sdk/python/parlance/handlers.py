@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .codec import decode
-from .commands import PrefixHandler, SlashHandler, declare
+from .commands import PrefixHandler, SlashHandler, declare, to_key
 from .errors import ParlanceError
 from .generated.events import NAMES, ON_REQUEST, PAYLOADS, EventName, Listener, Listeners
 from .generated.models import CommandInput, Message
 from .generated.models import Interaction as InteractionData
 from .generated.operations import Api
 from .interactions import Interaction
+from .lifecycle import EventsMissed
 from .work import Work
 
 __all__ = ["Handlers"]
@@ -25,6 +26,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[object]])
 BOT_TAGS = ("bot", "verified_bot")
 UNKNOWN_COMMAND = "This command does not exist any more."
 ERROR_LISTENER = "a listener of error"
+NO_ANSWER = "The bot has finished without an answer."
 
 
 class Handlers(Listeners):
@@ -40,7 +42,7 @@ class Handlers(Listeners):
         self._prefix_commands: list[PrefixHandler] = []
         self._auto_defer = auto_defer
         self._error_reply = error_reply
-        self._work = Work(max_pending, self._report_error)
+        self._work = Work(max_pending, on_error=self._report_error, on_full=self._report_full, on_warning=self._report_warning)
         self._is_started = False
         for name in self._listeners:
             check_name(name)
@@ -77,6 +79,8 @@ class Handlers(Listeners):
         they say otherwise.
         """
 
+        self._require_not_started(f"/{name}")
+
         def add(handler: Handler) -> Handler:
             if name in self._commands:
                 raise ValueError(f"/{name} is declared twice")
@@ -90,17 +94,25 @@ class Handlers(Listeners):
     ) -> Callable[[Callable[[Message, str], Awaitable[object]]], Callable[[Message, str], Awaitable[object]]]:
         """Makes a function the handler of messages of people that begin with ``prefix`` and ``name``. It gets the message and the text after them."""
 
+        self._require_not_started(prefix + name)
+
         def add(handler: Callable[[Message, str], Awaitable[object]]) -> Callable[[Message, str], Awaitable[object]]:
             command = CommandInput(name=name, description=description, kind="prefix", prefix=prefix)
+            if any(to_key(one.input) == to_key(command) for one in self._prefix_commands):
+                raise ValueError(f"{prefix}{name} is declared twice")
             self._prefix_commands.append(PrefixHandler(command, handler))
             return handler
 
         return add
 
+    def _require_not_started(self, command: str) -> None:
+        if self._is_started:
+            raise RuntimeError(f"declare {command} before the start, which registers the commands")
+
     # Events
 
-    def _dispatch(self, name: str, data: Any) -> list[asyncio.Task[None]]:
-        """Starts the listeners of an event of the gateway. Returns the tasks that must end before the event counts as handled."""
+    def _dispatch(self, name: str, data: Mapping[str, Any], size: int) -> list[asyncio.Future[None]]:
+        """Starts the listeners of an event of the gateway. Returns what must end before the event counts as handled."""
         kind = PAYLOADS.get(name)
         if kind is None:
             return []
@@ -112,17 +124,25 @@ class Handlers(Listeners):
             return []
         if name == "INTERACTION_CREATE":
             return [self._start_interaction(payload)]
-        tasks = self._match_prefix_commands(payload) if name == "MESSAGE_CREATE" else []
-        # Events of one channel have one order, and so have those of one server that belong to no channel.
-        return tasks + self._start_listeners(name, str(data.get("channelId") or data.get("serverId") or name), payload)
+        running = self._match_prefix_commands(payload) if name == "MESSAGE_CREATE" else []
+        return running + self._start_listeners(name, to_lane(name, data), payload, size)
 
-    def _start_listeners(self, name: str, key: str, payload: object) -> list[asyncio.Task[None]]:
+    def _start_listeners(self, name: str, lane: str, payload: object, size: int) -> list[asyncio.Future[None]]:
+        listeners = self._listeners.get(name)
+        if not listeners or not self._work.has_room(lane, size=size):
+            return []
         where = f"a listener of {name.lower()}"
-        return [self._work.add(key, where, bind(listener, payload)) for listener in self._listeners.get(name, ())]
+        return [self._work.add(lane, where, bind(listener, payload), size=size if one == 0 else 0) for one, listener in enumerate(listeners)]
 
     def _notify(self, name: str, payload: object) -> None:
         """Starts the listeners of an event of the client itself."""
-        self._start_listeners(name, name, payload)
+        self._start_listeners(name, name.lower(), payload, 0)
+
+    def _report_full(self, lane: str) -> None:
+        reason = f"too many events of {lane} wait for their listeners, so further ones are skipped"
+        log.warning("%s", reason)
+        if lane != "events_missed":
+            self._notify("EVENTS_MISSED", EventsMissed(reason))
 
     def _report_error(self, where: str, error: Exception) -> None:
         if where != ERROR_LISTENER and self._listeners.get("ERROR"):
@@ -135,27 +155,33 @@ class Handlers(Listeners):
         if self._listeners.get("WARNING"):
             self._notify("WARNING", text)
         else:
-            log.warning("the service warns: %s", text)
+            log.warning("%s", text)
 
-    def _match_prefix_commands(self, message: Message) -> list[asyncio.Task[None]]:
+    def _match_prefix_commands(self, message: Message) -> list[asyncio.Future[None]]:
         if message.author.tag in BOT_TAGS:
             return []
         found = ((command, command.match(message.content)) for command in self._prefix_commands)
+        lane = f"prefix commands in channel {message.channel_id}"
         return [
-            self._work.add(None, f"{command.input.prefix}{command.input.name}", bind(command.handler, message, text))
+            self._work.add(lane, f"{command.input.prefix}{command.input.name}", bind(command.handler, message, text))
             for command, text in found
-            if text is not None
+            if text is not None and self._work.has_room(lane)
         ]
 
-    async def _receive_interaction(self, data: InteractionData) -> asyncio.Task[None]:
-        await self._work.wait_for_room()
+    def _start_interaction(self, data: InteractionData) -> asyncio.Future[None]:
+        """Commands do not wait for the listeners of events, nor for each other."""
+        lane = f"commands in channel {data.channel_id}"
+        handle = self._handle_interaction if self._work.has_room(lane) else self._refuse_interaction
+        return self._work.add(lane, f"/{data.data.name}", bind(handle, data), at_once=True)
+
+    async def _receive_interaction(self, data: InteractionData) -> asyncio.Future[None]:
         return self._start_interaction(data)
 
-    def _start_interaction(self, data: InteractionData) -> asyncio.Task[None]:
-        return self._work.add(None, f"/{data.data.name}", bind(self._handle_interaction, data))
+    async def _refuse_interaction(self, data: InteractionData) -> None:
+        await self._reply_with_error(Interaction(self.api, data))
 
     async def _handle_interaction(self, data: InteractionData) -> None:
-        """Runs the handler of a command, defers if it takes long, and answers if it fails."""
+        """Runs the handler of a command, defers if it takes long, and answers if it fails or does not answer."""
         command = self._commands.get(data.data.name)
         listeners = self._listeners.get("INTERACTION_CREATE")
         interaction = Interaction(self.api, data, ephemeral=command is not None and command.ephemeral)
@@ -167,8 +193,8 @@ class Handlers(Listeners):
                 await asyncio.gather(*(listener(interaction) for listener in listeners))
             else:
                 await interaction.reply(UNKNOWN_COMMAND, ephemeral=True)
-            if not interaction.is_answered:
-                log.warning("the handler of /%s ended without an answer", interaction.command)
+            if await interaction.end(NO_ANSWER):
+                self._report_warning(f"the handler of /{interaction.command} ended without an answer; await in it what answers")
         except Exception as error:
             self._report_error(f"the handler of /{interaction.command}", error)
             await self._reply_with_error(interaction)
@@ -189,6 +215,15 @@ def check_name(name: str) -> None:
     """Refuses names of events that do not exist."""
     if name not in NAMES:
         raise ValueError(f"there is no event {name.lower()}")
+
+
+def to_lane(name: str, data: Mapping[str, Any]) -> str:
+    """What an event is kept in order with: its channel, otherwise its server, otherwise events of the same name."""
+    channel = data.get("id") if name.startswith("CHANNEL_") else data.get("channelId")
+    if channel:
+        return f"channel {channel}"
+    server = data.get("id") if name.startswith("SERVER_") else data.get("serverId")
+    return f"server {server}" if server else name.lower()
 
 
 def bind(handler: Callable[..., Awaitable[object]], *arguments: object) -> Callable[[], Awaitable[object]]:

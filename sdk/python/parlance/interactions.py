@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Literal
 
-from .errors import ParlanceError
-from .generated.models import Embed, InteractionUser, Message
+from .errors import ApiError, ParlanceError
+from .generated.models import Embed, EmbedView, InteractionUser, Message
 from .generated.models import Interaction as InteractionData
 from .generated.operations import Api
 
@@ -33,6 +33,8 @@ class Interaction:
         self._lock = asyncio.Lock()
         self._is_deferred = False
         self._is_answered = False
+        self._is_ended = False
+        """Whether ``end`` has answered."""
         self._first_answer = asyncio.Event()
         self.id = data.id
         self.token = data.token
@@ -53,10 +55,13 @@ class Interaction:
         return f"<Interaction {self.id} /{self.command}>"
 
     async def reply(
-        self, content: str | None = None, *, embeds: Sequence[Embed] | None = None, ephemeral: bool | None = None
+        self, content: str | None = None, *, embeds: Sequence[Embed | EmbedView] | None = None, ephemeral: bool | None = None
     ) -> Message:
         """Answers with a message, also after a defer. Only the person sees an ephemeral one. Use ``follow_up`` for further messages."""
         async with self._lock:
+            if self._is_ended:  # the handler goes on in the background
+                self._is_ended = False
+                return await self._follow_up(content, embeds, ephemeral)
             if self._is_answered:
                 raise ParlanceError("this interaction is answered already; use follow_up or edit_reply")
             if self._is_deferred:
@@ -75,7 +80,7 @@ class Interaction:
                 self._is_deferred = True
 
     async def follow_up(
-        self, content: str | None = None, *, embeds: Sequence[Embed] | None = None, ephemeral: bool | None = None
+        self, content: str | None = None, *, embeds: Sequence[Embed | EmbedView] | None = None, ephemeral: bool | None = None
     ) -> Message:
         """Sends one more message after the answer. After a defer, the first one is the answer."""
         async with self._lock:
@@ -83,10 +88,11 @@ class Interaction:
                 raise ParlanceError("this interaction is not answered yet; use reply or defer first")
             return await self._follow_up(content, embeds, ephemeral)
 
-    async def edit_reply(self, content: str | None = None, *, embeds: Sequence[Embed] | None = None) -> Message:
+    async def edit_reply(self, content: str | None = None, *, embeds: Sequence[Embed | EmbedView] | None = None) -> Message:
         """Edits the answer; what is left out stays. After a defer, this is the answer."""
         async with self._lock:
-            if self._is_deferred and not self._is_answered:
+            if self._is_ended or (self._is_deferred and not self._is_answered):
+                self._is_ended = False
                 return await self._follow_up(content, embeds, None)
             return await self._api.edit_original_answer(self.id, self.token, content=content, embeds=embeds)
 
@@ -101,7 +107,7 @@ class Interaction:
             await self._api.delete_original_answer(self.id, self.token)
 
     async def _answer(
-        self, kind: Literal["message", "defer"], content: str | None, embeds: Sequence[Embed] | None, ephemeral: bool | None
+        self, kind: Literal["message", "defer"], content: str | None, embeds: Sequence[Embed | EmbedView] | None, ephemeral: bool | None
     ) -> Message | None:
         is_ephemeral = self._ephemeral if ephemeral is None else ephemeral
         message = await self._api.answer_interaction(
@@ -111,7 +117,7 @@ class Interaction:
         self._first_answer.set()
         return message
 
-    async def _follow_up(self, content: str | None, embeds: Sequence[Embed] | None, ephemeral: bool | None) -> Message:
+    async def _follow_up(self, content: str | None, embeds: Sequence[Embed | EmbedView] | None, ephemeral: bool | None) -> Message:
         message = await self._api.create_followup(self.id, self.token, content=content, embeds=embeds, ephemeral=ephemeral)
         self._is_answered = True
         return message
@@ -120,6 +126,27 @@ class Interaction:
     def is_answered(self) -> bool:
         """Whether there is a first answer, which may be a defer."""
         return self._first_answer.is_set()
+
+    async def end(self, content: str) -> bool:
+        """
+        Ends an interaction whose handler has ended, so that people do not see for 15 minutes that the bot is working: with ``content``, if there is no answer.
+        Returns whether there was none. The client calls this.
+        """
+        async with self._lock:
+            if self._is_answered:
+                return False
+            try:
+                if self._is_deferred:
+                    await self._follow_up(content, None, True)
+                else:
+                    await self._answer("message", content, None, True)
+                    self._is_answered = True
+                self._is_ended = True
+            except ParlanceError as error:
+                if isinstance(error, ApiError) and error.code == "already_answered":
+                    return False  # by a request of the handler's own
+                log.debug("%r could not be ended: %s", self, error)
+            return True
 
     async def defer_after(self, seconds: float) -> None:
         """Waits for the first answer, and defers if there is none in time. The client calls this."""

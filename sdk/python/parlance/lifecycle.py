@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 
 from .generated.models import Author
 
-__all__ = ["Disconnected", "EventsMissed", "Ready", "Resumed", "Session"]
+__all__ = ["Disconnected", "EventsMissed", "Ready", "Resumed", "Session", "to_session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection was lost, or could not be opened. The client connects again by itself."""
+    """The connection was lost, or could not be opened. It comes once; the client connects again by itself, until ``ready`` or ``resumed`` comes."""
 
     code: int
     """The close code, or 1006 if there is none."""
@@ -44,7 +44,10 @@ class Disconnected:
 
 @dataclass(frozen=True, slots=True)
 class EventsMissed:
-    """The session could not be continued, so events may be missing. A new one follows: load again what you need."""
+    """
+    Events are missing: the session could not be continued, and a new one follows; or the listeners of a channel are too slow, and events of this channel were
+    skipped. Load again what you need.
+    """
 
     reason: str
 
@@ -52,11 +55,20 @@ class EventsMissed:
 @dataclass(frozen=True, slots=True)
 class Session:
     """
-    A session of the gateway, with the position up to which all events are handled. Its fields are text: save it with ``json.dumps(dataclasses.asdict(session))``,
-    and pass ``Session(**json.loads(text))`` to the client of the next process.
+    A session of the gateway, with the position up to which all events are handled. Save it with ``json.dumps(dataclasses.asdict(session))``, and pass
+    ``json.loads(text)`` as ``resume_from`` to the client of the next process.
     """
 
     id: str = field(repr=False)
     url: str
     """The address to resume at."""
     position: str
+
+
+def to_session(saved: object) -> Session | None:
+    """The session that a program has saved, as an object or as parsed JSON. None if it is damaged."""
+    values = asdict(saved) if isinstance(saved, Session) else saved
+    names = [one.name for one in fields(Session)]
+    if isinstance(values, Mapping) and all(isinstance(values.get(name), str) and values[name] for name in names):
+        return Session(**{name: values[name] for name in names})
+    return None

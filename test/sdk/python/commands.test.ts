@@ -78,6 +78,38 @@ describe('sdk/python: commands over the gateway', () => {
     await kit.answer('refused: invalid_request');
   });
 
+  it('that end without an answer are ended with a warning', async () => {
+    for (const name of ['silent', 'forgetful']) {
+      const failures = () =>
+        kit.person.received.filter(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === 'The bot has finished without an answer.');
+      const before = failures().length;
+      const id = await kit.invoke(name);
+      await waitUntil(async () => failures().length > before, 'the answer');
+      expect(failures().at(-1)?.d).to.include({ ephemeral: true });
+      await kit.person.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id && d.state === 'answered');
+      expect(program.log()).to.include(`the handler of /${name} ended without an answer`);
+    }
+  });
+
+  it('are deferred also after an answer was refused', async () => {
+    const id = await kit.invoke('stubborn');
+    await kit.person.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id && d.state === 'deferred');
+    await kit.post('release stubborn');
+    await kit.answer('answered in the end');
+  });
+
+  it('that end without an answer can be answered later', async () => {
+    await kit.invoke('background');
+    await kit.answer('The bot has finished without an answer.');
+    await kit.answer('answered in the background');
+  });
+
+  it('cannot be declared after the start', async () => {
+    await kit.post('declare');
+    await kit.answer('declare /late before the start, which registers the commands');
+    await kit.answer('declare !late before the start, which registers the commands');
+  });
+
   it('with a prefix get the text behind their name', async () => {
     for (const text of ['say !echo', '!echoes', '!echo one  two']) await kit.post(text);
     expect((await kit.answer('echo: one  two')).reply?.content).to.equal('!echo one  two');
@@ -98,11 +130,47 @@ describe('sdk/python: commands over the gateway', () => {
   });
 
   it('are registered only when they have changed, and leave no token in the log', async () => {
-    expect(program.log()).to.include('registered 10 commands');
+    expect(program.log()).to.include('registered 14 commands');
     expect(await program.stop()).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);
     expect(again.log()).not.to.include('registered');
     for (const log of [program.log(), again.log()]) expect(log).not.to.include(kit.bot.token);
   });
+});
+
+describe('sdk/python: the commands of an application', () => {
+  const kit = usePythonKit();
+  const run = usePrograms();
+  const path = (): string => `/api/applications/${kit.bot.applicationId}/commands`;
+  const made = [
+    {
+      name: 'portal',
+      description: 'Was made in the portal.',
+      options: [{ name: 'a', description: 'An option.', type: 'user', required: true }],
+    },
+    { name: 'b', description: 'Old.' },
+    { name: 'say', kind: 'prefix', prefix: '!', description: '' },
+  ];
+  const rows: [declared: string[], isRemoving: boolean, left: string[], log: RegExp][] = [
+    [
+      ['a', 'b'],
+      false,
+      ['a', 'b', 'portal', 'say'],
+      /registered 2 commands[^]*does not declare stay: !say, \/portal; remove_other_commands/,
+    ],
+    [[], false, ['b', 'portal', 'say'], /does not declare stay: !say, \/b, \/portal; remove_other_commands/],
+    [['b', 'portal'], true, ['b', 'portal'], /removed the commands that this program does not declare: !say/],
+    [[], true, [], /removed the commands that this program does not declare: !say, \/b, \/portal/],
+  ];
+  for (const [declared, isRemoving, left, log] of rows)
+    it(`are ${left.join(', ') || 'none'} after a program with ${declared.join(', ') || 'none'} that ${isRemoving ? 'removes' : 'keeps'} others`, async () => {
+      await send(kit.api, 200, kit.owner, 'PUT', path(), made);
+      const program = run('register', { ...kit.env(), ...(isRemoving ? { REMOVE: '1' } : {}) }, ...declared);
+      expect(await program.ended, program.log()).to.equal(0);
+      const found = await send<{ name: string; options?: object[] }[]>(kit.api, 200, kit.owner, 'GET', path());
+      expect(found.map(({ name }) => name).sort()).to.deep.equal(left);
+      expect(program.log()).to.match(log);
+      if (!isRemoving) expect(found.find(({ name }) => name === 'portal')?.options).to.deep.equal(made[0]?.options);
+    });
 });

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../apps/local/probe.ts';
 import { makeFolder } from '../../harness/folder.ts';
+import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { startTcpProxy, type TcpProxy } from '../../harness/tcp-proxy.ts';
 import { use } from '../../harness/use.ts';
 import { ScriptedService } from '../javascript/scripted-service.ts';
@@ -23,6 +25,9 @@ describe('sdk/python: the gateway connection', () => {
     await program.waitFor(({ ready }) => ready === 's1');
     return program;
   };
+  /** Sends a `MESSAGE_CREATE` at this position. */
+  const message = (s: number, content = `message ${s}`): void =>
+    service.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { content, author: {} } });
   const resumeFrom = (seq: string) => ({ op: 6, d: { token: 'secret', sessionId: 's1', seq } });
 
   const interruptions: [what: string, cut: () => void][] = [
@@ -33,11 +38,11 @@ describe('sdk/python: the gateway connection', () => {
   for (const [what, cut] of interruptions)
     it(`resumes from the last position when ${what}`, async () => {
       const program = await connect();
-      service.message(7);
+      message(7);
       await program.waitFor(({ content }) => content === 'message 7');
       cut();
       expect(await service.next()).to.deep.equal(resumeFrom('7'));
-      service.message(8);
+      message(8);
       service.send({ op: 0, t: 'RESUMED', s: '8', d: { replayed: 1 } });
       await program.waitFor(({ content }) => content === 'message 8');
       await program.waitFor(({ resumed }) => resumed === 1);
@@ -84,8 +89,8 @@ describe('sdk/python: the gateway connection', () => {
 
   it('reports an error of a listener and goes on', async () => {
     const program = await connect();
-    service.message(1, 'faulty');
-    service.message(2);
+    message(1, 'faulty');
+    message(2);
     await program.waitFor(({ content }) => content === 'message 2');
     const { error, notes } = await program.waitFor((line) => line.error !== undefined);
     expect([error, notes]).to.deep.equal(['a fault', ['It comes from a listener of message_create.']]);
@@ -102,6 +107,24 @@ describe('sdk/python: the gateway connection', () => {
       expect(await service.next()).to.deep.equal(resumeFrom(position));
     };
 
+    for (const text of ['', '{}', '[]', 'null', '"s1"', '{"id":1,"url":2,"position":3}', '{"id":"s1","url":"ws://127.0.0.1/"}', '\0\0'])
+      it(`begins a new session when the saved one is damaged: ${JSON.stringify(text)}`, async () => {
+        writeFileSync(sessionFile(), text);
+        const program = await connect({ SESSION_FILE: sessionFile() });
+        await program.waitFor(({ saved }) => saved === '0');
+      });
+
+    it('begins a new session when the gateway does not understand the saved one', async () => {
+      writeFileSync(sessionFile(), JSON.stringify({ id: 's1', url: 'nowhere', position: 'made up' }));
+      const program = start({ SESSION_FILE: sessionFile() });
+      expect(await service.next()).to.deep.equal(resumeFrom('made up'));
+      service.last.close(4002, 'seq is not a position');
+      expect((await service.next()).op).to.equal(2);
+      service.ready();
+      await program.waitFor(({ missed }) => missed !== undefined);
+      await program.waitFor(({ ready }) => ready === 's1');
+    });
+
     it('resumes from the start of a session that had no event', async () => {
       const program = await connect({ SESSION_FILE: sessionFile() });
       await program.waitFor(({ saved }) => saved === '0');
@@ -112,8 +135,8 @@ describe('sdk/python: the gateway connection', () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const)
       it(`resumes before the first event whose listener did not end until ${signal}`, async () => {
         const program = await connect({ SESSION_FILE: sessionFile(), KEEP_SESSION: '1', STOP_TIMEOUT: '0.1' });
-        service.message(1);
-        service.message(2, 'endless');
+        message(1);
+        message(2, 'endless');
         service.send({ op: 0, t: 'MEMBER_ADD', s: '3', d: { serverId: '1', member: { user: { username: 'ada' } } } });
         await program.waitFor(({ begun }) => begun === 'endless');
         await program.waitFor(({ joined }) => joined === 'ada');
@@ -126,7 +149,7 @@ describe('sdk/python: the gateway connection', () => {
     it('keeps its session, and finishes and saves its work before it ends', async () => {
       const program = await connect({ SESSION_FILE: sessionFile(), KEEP_SESSION: '1' });
       const closed = once(service.last, 'close');
-      service.message(4, 'slow to the end');
+      message(4, 'slow to the end');
       service.send({ op: 0, t: 'MEMBER_ADD', s: '5', d: { serverId: '1', member: { user: { username: 'ada' } } } });
       await program.waitFor(({ joined }) => joined === 'ada');
       expect(await program.stop()).to.equal(0);
@@ -136,20 +159,116 @@ describe('sdk/python: the gateway connection', () => {
     });
   });
 
-  it('handles the events of a channel one after another, and reads no more than it can handle', async () => {
-    const program = await connect({ MAX_PENDING: '2' });
+  it('handles the events of a channel one after another', async () => {
+    const program = await connect();
     const sent = texts(12).map((text, at) => (at % 4 === 0 ? `slow ${text}` : text));
-    for (const [at, text] of sent.entries()) service.message(at, text);
+    for (const [at, text] of sent.entries()) message(at, text);
     await program.waitFor(({ content }) => content === sent.at(-1));
     expect(contentsOf(program)).to.deep.equal(sent);
   });
+
+  it('goes on with commands and other channels when a listener never ends, and says which one', async () => {
+    const program = await connect({ MAX_PENDING: '3', SLOW_SECS: '0.05' });
+    const post = (s: number, channelId: string, content: string): void =>
+      service.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { channelId, content, author: {} } });
+    post(1, '1', 'endless');
+    for (let s = 2; s < 8; s++) post(s, '1', 'behind');
+    post(8, '2', 'in another channel');
+    const data = { name: 'hello', options: [] };
+    service.send({ op: 0, t: 'INTERACTION_CREATE', s: '9', d: { id: '9', token: 't', channelId: '1', user: {}, data } });
+    await program.waitFor(({ content }) => content === 'in another channel');
+    await program.waitFor(({ used }) => used === 'hello');
+    const { missed } = await program.waitFor((line) => line.missed !== undefined);
+    expect(missed).to.equal('too many events of channel 1 wait for their listeners, so further ones are skipped');
+    await waitUntil(() => program.log().includes('a listener of message_create has been running for more than'), 'the line');
+    expect(program.lines.filter((line) => line.missed !== undefined)).to.have.length(1);
+  });
+
+  it('tells of a lost connection once, however many attempts fail', async () => {
+    const program = await connect();
+    for (let attempt = 0; attempt < 3; attempt++) {
+      service.last.terminate();
+      expect((await service.next()).op).to.equal(6);
+    }
+    service.send({ op: 0, t: 'RESUMED', s: '0', d: { replayed: 0 } });
+    await program.waitFor(({ resumed }) => resumed === 0);
+    expect(program.lines.filter(({ disconnected }) => disconnected)).to.have.length(1);
+  });
+
+  const badFrames: [what: string, frame: string | Buffer][] = [
+    ['text that is not JSON', '<html>'],
+    ['a number', '5'],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['no op', '{"d":{}}'],
+    ['an op that is text', '{"op":"0"}'],
+    ['an op that is no number', '{"op":NaN}'],
+    ['an event without a name', '{"op":0,"s":"8","d":{}}'],
+    ['an event with a number as its name', '{"op":0,"t":1,"s":"8","d":{}}'],
+    ['an event with a number as its position', '{"op":0,"t":"MESSAGE_CREATE","s":8,"d":{}}'],
+    ['an event without data', '{"op":0,"t":"MESSAGE_CREATE","s":"8"}'],
+    ['an event with text as its data', '{"op":0,"t":"MESSAGE_CREATE","s":"8","d":"text"}'],
+    ['READY without a session', '{"op":0,"t":"READY","s":"8","d":{}}'],
+    ['deep lists', '['.repeat(100_000)],
+    ['a binary frame', Buffer.from('{"op":11}')],
+  ];
+  for (const [what, frame] of badFrames)
+    it(`logs a frame that it does not understand, and resumes: ${what}`, async () => {
+      const program = await connect();
+      message(7);
+      await program.waitFor(({ content }) => content === 'message 7');
+      service.last.send(frame);
+      expect(await service.next()).to.deep.equal(resumeFrom('7'));
+      message(8);
+      await program.waitFor(({ content }) => content === 'message 8');
+      expect(program.log()).to.include('the gateway sent something that this client does not understand');
+    });
+
+  it('goes on behind an event whose content it cannot handle', async () => {
+    const program = await connect();
+    service.send({ op: 0, t: 'MESSAGE_CREATE', s: '7', d: { content: 5, author: 5 } });
+    expect(await service.next()).to.deep.equal(resumeFrom('7'));
+    message(8);
+    await program.waitFor(({ content }) => content === 'message 8');
+    expect(program.log()).to.include('could not be handled');
+  });
+
+  for (const interval of [-1, 0, Number.NaN, 'soon'])
+    it(`connects again when the gateway wants a heartbeat every ${interval} ms`, async () => {
+      service.heartbeatIntervalMs = interval as number;
+      const program = start();
+      await waitUntil(() => service.sockets.length > 1, 'the second attempt');
+      service.heartbeatIntervalMs = 60_000;
+      expect((await service.next()).op).to.equal(2);
+      service.ready();
+      await program.waitFor(({ ready }) => ready === 's1');
+    });
+
+  it('connects again when the gateway asks for a delay that is none', async () => {
+    await connect();
+    service.send({ op: 7, d: { retryAfterMs: 'soon' } });
+    expect(await service.next()).to.deep.equal(resumeFrom('0'));
+  });
+
+  for (const keep of [true, false])
+    it(`stops when a listener says so, and ends that listener (${keep ? 'keeps' : 'ends'} the session)`, async () => {
+      const program = await connect({ STOP_TIMEOUT: '300', ...(keep ? { KEEP_SESSION: '1' } : {}) });
+      message(1, 'slow');
+      message(2, 'stop');
+      message(3, 'behind it');
+      expect(await program.ended).to.equal(0);
+      expect(program.lines.find((line) => line.stopped)?.stopped).to.equal('this client is stopped; create a new Client');
+      expect(contentsOf(program)).to.have.members(['slow', 'stop', 'behind it']);
+      expect(program.lines.at(-1)).to.deep.equal({ last: keep ? '3' : null });
+      expect(program.log()).to.not.include('cancelled');
+    });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     it(`ends its session and finishes its work at ${signal}`, async () => {
       const program = await connect();
       const closed = once(service.last, 'close');
-      service.message(1, 'slow to the end');
-      service.message(2, 'read');
+      message(1, 'slow to the end');
+      message(2, 'read');
       service.send({ op: 0, t: 'MEMBER_ADD', s: '3', d: { serverId: '1', member: { user: { username: 'ada' } } } });
       await program.waitFor(({ joined }) => joined === 'ada'); // what came before has been read
       expect(await program.stop(signal)).to.equal(0);

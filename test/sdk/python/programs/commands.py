@@ -6,11 +6,14 @@ import asyncio
 import json
 import os
 from datetime import datetime, timezone
+from typing import Any, cast
 
 import parlance
 
 bot = parlance.Client(auto_defer=0.3)
 released = asyncio.Event()
+stubborn_released = asyncio.Event()
+running: set[asyncio.Task[None]] = set()
 
 
 @bot.command("roll", options={"sides": "How many sides.", "note": "A note."})
@@ -83,6 +86,34 @@ async def long(interaction: parlance.Interaction) -> None:
         await interaction.reply(f"refused: {error.code}")
 
 
+@bot.command("silent", description="Does not answer.")
+async def silent(interaction: parlance.Interaction) -> None:
+    pass
+
+
+@bot.command("forgetful", description="Defers, and does not answer.")
+async def forgetful(interaction: parlance.Interaction) -> None:
+    await interaction.defer()
+
+
+@bot.command("background", description="Answers after its handler has ended.")
+async def background(interaction: parlance.Interaction) -> None:
+    async def answer() -> None:
+        await asyncio.sleep(0.2)
+        await interaction.reply("answered in the background")
+
+    running.add(asyncio.create_task(answer()))
+
+
+@bot.command("stubborn", description="Answers with too much, and then late.")
+async def stubborn(interaction: parlance.Interaction) -> None:
+    try:
+        await interaction.reply("x" * 2001)
+    except parlance.ApiError:
+        await stubborn_released.wait()
+        await interaction.reply("answered in the end")
+
+
 @bot.prefix_command("!", "echo", description="Repeats a text.")
 async def echo(message: parlance.Message, text: str) -> None:
     await bot.api.create_message(message.channel_id, content=f"echo: {text}", reply_to=message.id)
@@ -92,6 +123,14 @@ async def echo(message: parlance.Message, text: str) -> None:
 async def on_message(message: parlance.Message) -> None:
     if message.content == "release":
         released.set()
+    if message.content == "release stubborn":
+        stubborn_released.set()
+    if message.content == "declare":
+        for declare, arguments in ((bot.command, ("late",)), (bot.prefix_command, ("!", "late"))):
+            try:
+                cast(Any, declare)(*arguments)
+            except RuntimeError as error:
+                await bot.api.create_message(message.channel_id, content=str(error))
 
 
 if "FALLBACK" in os.environ:

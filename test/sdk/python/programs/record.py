@@ -1,5 +1,6 @@
 """
 Prints each event that it receives. With SESSION_FILE, it continues the session of that file and saves it there; with KEEP_SESSION, it keeps it when it stops.
+With SLOW_SECS, listeners are slow after that many seconds.
 """
 
 import asyncio
@@ -7,13 +8,25 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import parlance
+import parlance.work
 from parlance.models import MemberChange, Message
 
 file = Path(os.environ["SESSION_FILE"]) if "SESSION_FILE" in os.environ else None
+parlance.work.SLOW_SECS = float(os.environ.get("SLOW_SECS", "60"))
+
+
+def load_session() -> Any:
+    try:
+        return json.loads(file.read_text()) if file else None
+    except (OSError, ValueError):
+        return None
+
+
 bot = parlance.Client(
-    resume_from=parlance.Session(**json.loads(file.read_text())) if file and file.exists() else None,
+    resume_from=load_session(),
     max_pending=int(os.environ.get("MAX_PENDING", "1000")),
     stop_timeout=float(os.environ.get("STOP_TIMEOUT", "10")),
 )
@@ -61,7 +74,19 @@ async def on_message(message: Message) -> None:
         await asyncio.Event().wait()
     if message.content == "faulty":
         raise ValueError("a fault")
+    if message.content == "stop":
+        await bot.stop(keep_session="KEEP_SESSION" in os.environ)
+        try:
+            await bot.api.get_me()
+        except parlance.ParlanceError as error:
+            write(stopped=str(error))
     write(content=message.content)
+
+
+@bot.event("interaction_create")
+async def on_command(interaction: parlance.Interaction) -> None:
+    write(used=interaction.command)
+    await interaction.reply("used")
 
 
 @bot.event("member_add")
