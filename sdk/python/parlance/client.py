@@ -192,7 +192,7 @@ class Client(Handlers):
 
     def _start_saving(self) -> None:
         if self._listeners.get("SESSION") and (self._saving is None or self._saving.done()):
-            self._saving = self._work.add("session", "a listener of session", self._save_session)
+            self._saving = self._work.add("notices of session", "a listener of session", self._save_session)
 
     async def _save_session(self) -> None:
         """Calls the listeners of the session until they know the newest one. What changes while they run comes as one change."""

@@ -136,12 +136,12 @@ class Handlers(Listeners):
 
     def _notify(self, name: str, payload: object) -> None:
         """Starts the listeners of an event of the client itself."""
-        self._start_listeners(name, name.lower(), payload, 0)
+        self._start_listeners(name, f"notices of {name.lower()}", payload, 0)
 
     def _report_full(self, lane: str) -> None:
-        reason = f"too many events of {lane} wait for their listeners, so further ones are skipped"
+        reason = f"too many {lane} are unfinished, so further ones are skipped"
         log.warning("%s", reason)
-        if lane != "events_missed":
+        if lane.startswith(("events", "prefix commands")):
             self._notify("EVENTS_MISSED", EventsMissed(reason))
 
     def _report_error(self, where: str, error: Exception) -> None:
@@ -221,9 +221,9 @@ def to_lane(name: str, data: Mapping[str, Any]) -> str:
     """What an event is kept in order with: its channel, otherwise its server, otherwise events of the same name."""
     channel = data.get("id") if name.startswith("CHANNEL_") else data.get("channelId")
     if channel:
-        return f"channel {channel}"
+        return f"events of channel {channel}"
     server = data.get("id") if name.startswith("SERVER_") else data.get("serverId")
-    return f"server {server}" if server else name.lower()
+    return f"events of server {server}" if server else f"events named {name.lower()}"
 
 
 def bind(handler: Callable[..., Awaitable[object]], *arguments: object) -> Callable[[], Awaitable[object]]:

@@ -137,8 +137,8 @@ class Work:
             del self._lanes[job.lane]
 
     def _report_slow(self, job: Job) -> None:
-        waiting = len(self._lanes.get(job.lane, ())) - 1
-        self._on_warning(f"{job.name} has been running for more than {SLOW_SECS:g} s; {waiting} others of {job.lane} wait for it")
+        unfinished = len(self._lanes.get(job.lane, (job,)))
+        self._on_warning(f"{job.name} has been running for more than {SLOW_SECS:g} s; there are {unfinished} unfinished {job.lane}")
 
     # Stopping
 

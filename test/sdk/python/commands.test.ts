@@ -174,3 +174,19 @@ describe('sdk/python: the commands of an application', () => {
       if (!isRemoving) expect(found.find(({ name }) => name === 'portal')?.options).to.deep.equal(made[0]?.options);
     });
 });
+
+describe('sdk/python: a token that is not valid', () => {
+  const kit = usePythonKit();
+  const run = usePrograms();
+
+  it('ends the program with an error, at the start and when it is revoked', async () => {
+    const wrong = run('record', { ...kit.env(), PARLANCE_TOKEN: 'wrong' });
+    expect(await wrong.ended).to.equal(1);
+    expect(wrong.log()).to.match(/ApiError: GET \/api\/auth\/me: .* \(401 unauthorized\)/);
+    const program = run('record', kit.env());
+    await program.waitFor(({ ready }) => ready !== undefined);
+    await send(kit.api, 200, kit.owner, 'POST', `/api/applications/${kit.bot.applicationId}/token`);
+    expect(await program.ended).to.equal(1);
+    expect(program.log()).to.include('GatewayClosed');
+  });
+});

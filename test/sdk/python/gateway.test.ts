@@ -179,7 +179,7 @@ describe('sdk/python: the gateway connection', () => {
     await program.waitFor(({ content }) => content === 'in another channel');
     await program.waitFor(({ used }) => used === 'hello');
     const { missed } = await program.waitFor((line) => line.missed !== undefined);
-    expect(missed).to.equal('too many events of channel 1 wait for their listeners, so further ones are skipped');
+    expect(missed).to.equal('too many events of channel 1 are unfinished, so further ones are skipped');
     await waitUntil(() => program.log().includes('a listener of message_create has been running for more than'), 'the line');
     expect(program.lines.filter((line) => line.missed !== undefined)).to.have.length(1);
   });
