@@ -10,9 +10,9 @@ session_file = Path(os.environ.get("SESSION_FILE", "session.json"))
 
 def load_session():
     try:
-        return parlance.Session(**json.loads(session_file.read_text()))
+        return json.loads(session_file.read_text())
     except (OSError, ValueError):
-        return None  # the first start
+        return None  # the first start, or a damaged file
 
 
 bot = parlance.Client(resume_from=load_session())
@@ -30,6 +30,11 @@ async def save_session(session):
 async def ping(message):
     if message.content == "!ping":
         await bot.api.create_message(message.channel_id, content="pong", reply_to=message.id)
+
+
+@bot.event("ready")
+async def ready(event):  # a new session; after a resume, only the next function is called
+    print(f"The bot is online in {len(event.servers)} servers.", flush=True)
 
 
 @bot.event("resumed")

@@ -21,9 +21,18 @@ async def count(interaction):
         await interaction.reply("Use this command in a server.")
         return
     await interaction.defer()
-    members = await bot.api.list_members(interaction.server_id)
-    await interaction.reply(f"This server has {len(members)} members.")
+    await interaction.reply(f"This server has {await count_members(interaction.server_id)} members.")
     await interaction.follow_up("Only you see this message.", ephemeral=True)
+
+
+async def count_members(server_id):
+    total, last = 0, None
+    while True:  # a page has at most 1,000 members
+        page = await bot.api.list_members(server_id, limit=1000, after=last)
+        total += len(page)
+        if len(page) < 1000:
+            return total
+        last = page[-1].user.id
 
 
 bot.run()
