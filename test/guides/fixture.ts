@@ -30,15 +30,15 @@ export interface GuideFixture extends Given<TestParlance> {
   answer: (act: () => Promise<unknown>, isWanted: (message: Message) => boolean, as?: Caller) => Promise<Message>;
 }
 
-/** Starts the fixture before the tests of a `describe`. */
-export function useGuideFixture(): GuideFixture {
+/** Starts the fixture before the tests of a `describe`, with more `settings` of the service. */
+export function useGuideFixture(settings: Record<string, string> = {}): GuideFixture {
   let port = 0;
   const start = async (): Promise<TestParlance> => {
     port = await freePort();
     const apiPort = await freePort();
     // The URLs of files begin with BASE_URL.
     const urls = { PORT: String(apiPort), BASE_URL: `http://127.0.0.1:${apiPort}`, GATEWAY_PORT: String(await freePort()) };
-    return startParlance({ ...urls, OUTBOUND_ALLOW: `localhost:${port}` });
+    return startParlance({ ...urls, OUTBOUND_ALLOW: `localhost:${port}`, ...settings });
   };
   const given = useServer({ bot: newBot(botPermissions), member: newMember() }, { start });
   const { api, owner, member, server, bot } = given;

@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findPython } from '../../apps/local/python.ts';
 import { makeKitFolder, pythonKitEnv } from '../harness/kit-folder.ts';
+
+/** Where the programs are: those that guides show, and bots as a newcomer would write them. */
+const folders = ['docs/guides/code', 'test/guides/bots'];
 
 /** A program of a guide that runs. */
 export interface Program {
@@ -34,7 +37,9 @@ export function usePrograms(): { canRun: (file: string) => boolean; run: (file: 
 
   const canRun = (file: string): boolean => python !== null || !file.endsWith('.py');
   const run = async (file: string, env: Record<string, string>): Promise<Program> => {
-    copyFileSync(resolve('docs/guides/code', file), join(folder, file));
+    const source = folders.map((one) => resolve(one, file)).find((path) => existsSync(path));
+    if (!source) throw new Error(`there is no program ${file}`);
+    copyFileSync(source, join(folder, file));
     const isPython = file.endsWith('.py');
     const child: ChildProcess = spawn(isPython ? (python ?? '') : process.execPath, [file], {
       cwd: folder,
