@@ -88,12 +88,14 @@ class Buckets:
         if learning := self._learning.pop(route, None):
             learning.set()
 
-    def update(self, route: str, owner: str, headers: Mapping[str, str]) -> None:
-        """Notes what the headers of an answer say."""
+    def update(self, route: str, owner: str, headers: Mapping[str, str], *, is_refused: bool) -> None:
+        """Notes what the headers of an answer say. A refusal can come from another bucket, such as one of all bots of a person; then it says nothing."""
         name = headers.get("X-RateLimit-Bucket")
-        self._names[route] = name or self._names.get(route)
-        if name:
-            self._update(self._find(name, owner), headers)
+        known = self._names.get(route)
+        if not (is_refused and known and name != known):
+            self._names[route] = name or known
+            if name:
+                self._update(self._find(name, owner), headers)
         self.fail(route)
 
     @staticmethod
@@ -114,8 +116,9 @@ class Buckets:
         # Requests that are under way are not in the header yet, but already taken from the bucket.
         bucket.left = min(bucket.left, left)
 
-    def block(self, route: str, owner: str, seconds: float) -> None:
-        """Holds the requests of a route's bucket back."""
-        if name := self._names.get(route):
+    def block(self, route: str, owner: str, headers: Mapping[str, str], seconds: float) -> None:
+        """Holds the requests of a route's bucket back, if a refusal comes from it or from a proxy."""
+        name = self._names.get(route)
+        if name and headers.get("X-RateLimit-Bucket") in (name, None):
             bucket = self._find(name, owner)
             bucket.blocked_until = max(bucket.blocked_until, time.monotonic() + seconds)

@@ -76,9 +76,8 @@ class Handlers(Listeners):
         Makes a function the handler of a slash command. Its first parameter is the interaction, each other one is an option: its type says what people may enter
         (``str``, ``int``, ``float``, ``bool``, ``UserId``, ``RoleId``, ``ChannelId``), and one with a default value can be left out. ``options`` has their
         descriptions. The description of the command defaults to the first line of the docstring. With ``ephemeral``, only the person sees the answers, unless
-        they say otherwise.
+        they say otherwise. Declare commands before the start.
         """
-
         self._require_not_started(f"/{name}")
 
         def add(handler: Handler) -> Handler:
@@ -93,7 +92,6 @@ class Handlers(Listeners):
         self, prefix: str, name: str, *, description: str = ""
     ) -> Callable[[Callable[[Message, str], Awaitable[object]]], Callable[[Message, str], Awaitable[object]]]:
         """Makes a function the handler of messages of people that begin with ``prefix`` and ``name``. It gets the message and the text after them."""
-
         self._require_not_started(prefix + name)
 
         def add(handler: Callable[[Message, str], Awaitable[object]]) -> Callable[[Message, str], Awaitable[object]]:

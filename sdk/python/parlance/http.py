@@ -154,7 +154,7 @@ class Http:
                 if not (is_running or is_limited or is_repeated) or time.monotonic() + delay > deadline:
                     raise refusal
                 if is_limited:
-                    self._buckets.block(request.name, request.owner, delay)
+                    self._buckets.block(request.name, request.owner, answer_headers, delay)
                 may_be_done = may_be_done or status in TEMPORARY
                 log.debug("%s: %s %s; trying again in %.2f s", request.name, status, refusal.code, delay)
             await asyncio.sleep(delay)
@@ -167,7 +167,7 @@ class Http:
         except BaseException:
             self._buckets.fail(request.name)
             raise
-        self._buckets.update(request.name, request.owner, answer_headers)
+        self._buckets.update(request.name, request.owner, answer_headers, is_refused=status == 429)
         self._report_warnings(request, answer_headers)
         return status, answer_headers, answer
 
