@@ -31,6 +31,7 @@ class Job:
     name: str
     run: Callable[[], Awaitable[object]]
     size: int
+    at_once: bool
     done: asyncio.Future[None]
 
 
@@ -81,7 +82,7 @@ class Work:
         self, lane: str, name: str, run: Callable[[], Awaitable[object]], *, size: int = 0, at_once: bool = False
     ) -> asyncio.Future[None]:
         """Adds a job for an event of ``size`` bytes. Ask ``has_room`` before."""
-        job = Job(lane, name, run, size, asyncio.get_running_loop().create_future())
+        job = Job(lane, name, run, size, at_once, asyncio.get_running_loop().create_future())
         self._size += size
         jobs = self._lanes.setdefault(lane, deque())
         jobs.append(job)
@@ -149,9 +150,8 @@ class Work:
             return
         self._stoppers.add(job)
         jobs = self._lanes[job.lane]
-        is_first = jobs[0] is job
         self._remove(job)
-        if is_first and jobs and jobs[0] not in self._tasks.values():
+        if jobs and not job.at_once:
             self._start(self._run_lane(jobs))
 
     async def finish(self, seconds: float) -> None:
