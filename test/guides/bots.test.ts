@@ -3,10 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
+import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { changeChannel } from '../harness/crosspost.ts';
+import { makeMember } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { send } from '../harness/requests.ts';
+import { type Caller, send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 import { useGuideFixture } from './fixture.ts';
 import { type Program, usePrograms } from './programs.ts';
@@ -87,6 +89,20 @@ describe('guides: bots', () => {
     expect(await contentsOf(board.id)).to.have.length(1);
   }
 
+  /** Opens a channel that only the person, the staff and the bot see, and closes it. */
+  async function opensTickets(): Promise<void> {
+    const outsider = await makeMember(api, owner, server.id);
+    const { content } = await invoke('ticket', { subject: 'a lost parcel' }, ({ content: text }) => text.startsWith('Your ticket'), member);
+    const id = /<#(\d+)>/.exec(content)?.[1] ?? expect.fail(content);
+    const read = (as: Caller, status: number) => send<Message[]>(api, status, as, 'GET', `/api/channels/${id}/messages`);
+    expect((await read(member, 200)).map((message) => message.content)).to.deep.equal([`<@${member.id}> asks: a lost parcel`]);
+    await read(outsider, 403);
+    const commands = await send<PickerCommand[]>(api, 200, member, 'GET', `/api/channels/${id}/commands`);
+    const close = commands.find(({ name }) => name === 'close') ?? expect.fail('no /close');
+    await send(api, 202, member, 'POST', `/api/channels/${id}/commands/${close.id}/invoke`, { options: [] });
+    await waitUntil(async () => (await api.call('GET', `/api/channels/${id}`, { as: member.as })).status === 404, 'the end of the channel');
+  }
+
   /** Posts the entries of a feed in their order, once, and publishes them. */
   async function postsFeed(program: Program, file: string): Promise<void> {
     const copiesOf = async (): Promise<string[]> => (await contentsOf(following.id)).map((content) => content.split('\n')[0] ?? '');
@@ -122,6 +138,7 @@ describe('guides: bots', () => {
     ['counts each message once, across restarts', 'counting.py', () => ({}), counts],
     ['reminds people, also after a restart', 'reminders.py', settings.reminders, reminds],
     ['shows messages with stars', 'starboard.py', () => ({}), showsStars],
+    ['opens and closes private channels', 'tickets.py', () => ({}), opensTickets],
     ['posts a feed and publishes it', 'rss.py', settings.rss, postsFeed],
   ];
   for (const [what, file, more, act] of rows)
