@@ -18,11 +18,19 @@ export const ReadState = ObjectOf(
       IdOf('message', 'The newest message that was read.'),
       'The newest message that was read; null if the person has never marked the channel as read.',
     ),
+    unreadAfterId: IdOf(
+      'message',
+      'Messages of others with greater ids are unread: the read mark, or without one an id of the time when the person joined the server. Zeros in a direct message channel without a mark.',
+    ),
     lastMessageId: Nullable(IdOf('message', 'The newest message.'), 'The newest message of the channel; null if there is none.'),
     mentions: Type.Integer({
       minimum: 0,
       maximum: limits.mentionCountMax,
       description: `The number of unread messages of others that mention the person, a role of the person, or everyone. At most ${limits.mentionCountMax} are counted.`,
+    }),
+    mentionMessageIds: Type.Array(IdOf('message', 'An unread message that mentions the person.'), {
+      maxItems: limits.mentionCountMax,
+      description: 'The messages that `mentions` counts, the newest ones, oldest first.',
     }),
   },
   'How far a person has read in a channel.',

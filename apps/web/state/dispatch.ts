@@ -6,7 +6,7 @@ import { removeDelivered } from './outgoing.ts';
 import { setCommandState } from './pending-commands.ts';
 import { dropMember, dropMembers, putMember, putPresence, removeRoleFromMembers } from './people.ts';
 import { pinsChanged } from './pins.ts';
-import { noteMessage, noteRead } from './reads.ts';
+import { noteDeleted, noteMention, noteMessage, noteRead } from './reads.ts';
 import {
   changeServer,
   details,
@@ -49,9 +49,12 @@ export function dispatch(event: GatewayEvent): void {
     case 'MESSAGE_CREATE':
       return onMessage(event.d);
     case 'MESSAGE_UPDATE':
+      if (!event.d.ephemeral && event.d.author.id !== myId()) noteMention(event.d.channelId, event.d.id, mentionsMe(event.d));
+      if (event.d.pinned) pinsChanged(event.d.channelId);
       return replaceMessage(event.d);
     case 'MESSAGE_DELETE':
       countInThread(event.d.channelId, -1);
+      noteDeleted(event.d.channelId, event.d.id);
       return removeMessage(event.d.channelId, event.d.id);
     case 'REACTION_ADD':
     case 'REACTION_REMOVE': {

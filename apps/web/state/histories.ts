@@ -70,6 +70,31 @@ export function loadNewer(channelId: string): Promise<void> {
   });
 }
 
+/**
+ * Loads the messages on both sides of a read mark, whose message may be deleted; does nothing when they are loaded. `readTo` is the id of the newest read
+ * message. Throws `ApiError`.
+ */
+export function loadAroundMark(channelId: string, readTo: string): Promise<void> {
+  const history = storedHistory(channelId);
+  return enqueueLoad(history, async () => {
+    if (isMarkLoaded(history, readTo)) return;
+    const limit = limits.pageDefault;
+    const afterMark = (BigInt(readTo) + 1n).toString().padStart(readTo.length, '0');
+    const [read, unread] = await Promise.all([
+      loadPage(channelId, { before: afterMark }, limit),
+      loadPage(channelId, { after: readTo }, limit),
+    ]);
+    replaceMessages(history, [...read, ...unread], read.length === limit, unread.length === limit);
+  });
+}
+
+/** Whether the first unread message is loaded, so that its position is known. */
+export function isMarkLoaded({ messages, hasOlder, hasNewer }: History, readTo: string): boolean {
+  const [first, last] = [messages.peek()[0], messages.peek().at(-1)];
+  if (!first || !last) return false;
+  return (first.id <= readTo || !hasOlder.peek()) && (last.id > readTo || !hasNewer.peek());
+}
+
 /** Loads the messages around the message `id`. If `target` resolves to undefined (the message is deleted), that message is left out. */
 async function loadPagesAround(history: StoredHistory, id: string, limit: number, target: Promise<Message | undefined>): Promise<void> {
   const { channelId } = history;

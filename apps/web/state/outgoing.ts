@@ -35,6 +35,9 @@ export interface Outgoing extends Draft {
 /** The messages that are being sent, in the order in which they were written. */
 export const outgoing = signal<readonly Outgoing[]>([]);
 
+/** The last message or command that the user sent. The list of its channel then goes to its end. */
+export const lastSent = signal<{ channelId: string } | null>(null);
+
 /** The tries of a message: the time of the first, their number, how to abort the current one, and the pause before the next. */
 interface Attempts {
   firstAt: number;
@@ -68,6 +71,7 @@ function clearPause(key: string): void {
 /** Sends a message. It is shown at once and posted after the earlier messages of the same channel. */
 export function send(channelId: string, draft: Draft): void {
   const key = newKey();
+  lastSent.value = { channelId };
   outgoing.value = [...outgoing.value, { ...draft, key, channelId, state: 'waiting', resends: false, progress: 0, error: null }];
   postNext(channelId);
 }

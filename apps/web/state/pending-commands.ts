@@ -3,6 +3,7 @@ import { limits } from '../../../lib/base/limits.ts';
 import type { InteractionState, InteractionView, InvokeResult } from '../../../lib/contract/interaction.ts';
 import { ApiError, call, path } from '../api/call.ts';
 import { showToast } from '../ui/toast.tsx';
+import { lastSent } from './outgoing.ts';
 
 /** A slash command that the user ran and whose response is not on the screen yet. */
 export interface PendingCommand {
@@ -31,6 +32,7 @@ export async function invoke(
   input: { text: string } | { options: { name: string; value: string | number | boolean }[] },
   key: string,
 ): Promise<void> {
+  lastSent.value = { channelId };
   const { id, state } = await call<InvokeResult>('POST', path`/api/channels/${channelId}/commands/${command.id}/invoke`, input, { key });
   const pending: PendingCommand = {
     id,

@@ -1,11 +1,18 @@
 import { signal } from '@preact/signals';
+import { composeId, idEpochMs } from '../../../lib/base/ids.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import type { Message } from '../../../lib/contract/message.ts';
 import type { ReadState } from '../../../lib/contract/read.ts';
-import { asApiError, call, path } from '../api/call.ts';
+import { asApiError, call, path, query } from '../api/call.ts';
 import { isTemporary } from '../ui/use-retry.ts';
 import { withEntry } from './servers.ts';
 
 /** The user's read marks, by channel. */
 export const reads = signal<ReadonlyMap<string, ReadState>>(new Map());
+
+/** An id before those of all messages. */
+const beforeAllIds = composeId(idEpochMs, 0, 0);
+const idBefore = (id: string): string => (BigInt(id) - 1n).toString().padStart(id.length, '0');
 
 /** Replaces all read marks of the user. */
 export function setReads(all: readonly ReadState[]): void {
@@ -13,41 +20,69 @@ export function setReads(all: readonly ReadState[]): void {
   for (const [channelId, messageId] of unsentMarks) noteRead(channelId, messageId);
 }
 
+/** Messages of others in a channel with greater ids are unread. */
+export const unreadAfter = (channelId: string): string => reads.value.get(channelId)?.unreadAfterId ?? beforeAllIds;
+
 /** Whether a channel has unread messages. */
 export function isUnread(channelId: string): boolean {
   const state = reads.value.get(channelId);
-  return state !== undefined && state.lastMessageId !== null && state.lastMessageId > (state.readMessageId ?? '');
+  return state !== undefined && (state.lastMessageId ?? '') > state.unreadAfterId;
 }
 
-/** The number of unread messages of a channel that mention the user. */
-export const mentionsIn = (channelId: string): number => reads.value.get(channelId)?.mentions ?? 0;
+/** The unread messages of a channel that mention the user, oldest first. */
+export const unreadMentions = (channelId: string): readonly string[] => reads.value.get(channelId)?.mentionMessageIds ?? [];
 
-const patchReadState = (channelId: string, patch: Partial<ReadState>): void => {
-  const known = reads.value.get(channelId) ?? { channelId, readMessageId: null, lastMessageId: null, mentions: 0 };
-  reads.value = withEntry(reads.value, channelId, { ...known, ...patch });
+/** The number of unread messages of a channel that mention the user. */
+export const mentionsIn = (channelId: string): number => unreadMentions(channelId).length;
+
+const stateOf = (channelId: string, unreadAfterId: string): ReadState =>
+  reads.value.get(channelId) ?? { channelId, readMessageId: null, unreadAfterId, lastMessageId: null, mentions: 0, mentionMessageIds: [] };
+
+const putMentions = (state: ReadState, mentionMessageIds: string[]): void => {
+  reads.value = withEntry(reads.value, state.channelId, { ...state, mentionMessageIds, mentions: mentionMessageIds.length });
 };
 
-/** Records a new message: it is unread, unless it is the user's own. */
+/** Records whether an unread message mentions the user, when it arrives and when it is edited. */
+export function noteMention(channelId: string, messageId: string, mentionsMe: boolean): void {
+  const state = reads.value.get(channelId);
+  if (!state) return;
+  const others = state.mentionMessageIds.filter((id) => id !== messageId);
+  const isUnreadMention = mentionsMe && messageId > state.unreadAfterId;
+  if (!isUnreadMention && others.length === state.mentionMessageIds.length) return;
+  putMentions(state, isUnreadMention ? [...others, messageId].sort().slice(-limits.mentionCountMax) : others);
+}
+
+/** Records a new message: it is unread, unless it is the user's own. In a channel without a read state, the messages before it are read. */
 export function noteMessage(channelId: string, messageId: string, mine: boolean, mentionsMe: boolean): void {
-  const known = reads.value.get(channelId);
-  if (messageId <= (known?.lastMessageId ?? '')) {
-    // The loaded read state already includes this message.
-    if (mine) noteRead(channelId, messageId);
-    return;
-  }
-  const isRead = messageId <= (known?.readMessageId ?? '');
-  patchReadState(channelId, {
-    lastMessageId: messageId,
-    ...(mine && { readMessageId: messageId }),
-    mentions: mine ? 0 : (known?.mentions ?? 0) + (mentionsMe && !isRead ? 1 : 0),
-  });
+  const state = stateOf(channelId, idBefore(messageId));
+  if (messageId > (state.lastMessageId ?? '')) putMentions({ ...state, lastMessageId: messageId }, state.mentionMessageIds);
+  if (mine) noteRead(channelId, messageId);
+  else noteMention(channelId, messageId, mentionsMe);
+}
+
+/** How long the page waits before it asks which message is now the newest, in milliseconds; at most twice as long, so that not all pages ask at once. */
+const newestDelayMs = 500;
+
+/** Records that a message was deleted: it is no longer an unread mention. If it was the newest message and unread, the page asks which one is now. */
+export function noteDeleted(channelId: string, messageId: string): void {
+  noteMention(channelId, messageId, false);
+  const isNewest = (): boolean => isUnread(channelId) && reads.value.get(channelId)?.lastMessageId === messageId;
+  const ask = async (): Promise<void> => {
+    if (!isNewest()) return;
+    const [newest] = await call<Message[]>('GET', path`/api/channels/${channelId}/messages` + query({ limit: 1 }));
+    const state = reads.value.get(channelId);
+    if (state && isNewest()) putMentions({ ...state, lastMessageId: newest?.id ?? null }, state.mentionMessageIds);
+  };
+  // If the request fails, the channel stays unread until it is opened.
+  if (isNewest()) setTimeout(() => void ask().catch(() => undefined), newestDelayMs * (1 + Math.random()));
 }
 
 /** Records that the user read a channel up to a message, on this page or another. */
 export function noteRead(channelId: string, messageId: string): void {
-  const known = reads.value.get(channelId);
-  if (messageId <= (known?.readMessageId ?? '')) return;
-  patchReadState(channelId, { readMessageId: messageId, ...(messageId >= (known?.lastMessageId ?? '') && { mentions: 0 }) });
+  const state = stateOf(channelId, beforeAllIds);
+  if (messageId <= state.unreadAfterId) return;
+  const unread = state.mentionMessageIds.filter((id) => id > messageId);
+  putMentions({ ...state, readMessageId: messageId, unreadAfterId: messageId }, unread);
 }
 
 /** The last mark that was sent, for each channel with a mark sent within the last second. */
@@ -85,11 +120,10 @@ export function sendUnsentMarks(): void {
   for (const [channelId, messageId] of marks) putMark(channelId, messageId);
 }
 
-/** Marks a channel as read up to its newest message, on this page and on the server. */
-export function markRead(channelId: string): void {
-  const state = reads.value.get(channelId);
-  if (!state || state.lastMessageId === null || !isUnread(channelId)) return;
-  patchReadState(channelId, { readMessageId: state.lastMessageId, mentions: 0 });
+/** Marks a channel as read up to a message, by default its newest, on this page and on the server. Does nothing when it is read that far. */
+export function markRead(channelId: string, messageId = reads.value.get(channelId)?.lastMessageId ?? ''): void {
+  if (!isUnread(channelId) || messageId <= unreadAfter(channelId)) return;
+  noteRead(channelId, messageId);
   if (!sentMarks.has(channelId)) sendMarks(channelId);
 }
 

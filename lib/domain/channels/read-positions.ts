@@ -1,6 +1,6 @@
 import { channelKinds } from '../../base/channel-kinds.ts';
 import { groupBy } from '../../base/group-by.ts';
-import { composeId } from '../../base/ids.ts';
+import { composeId, idEpochMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -68,7 +68,8 @@ async function findServerPositions(
   });
 }
 
-const toDmPositions = (dms: readonly DmDoc[]): UnmarkedPosition[] => dms.map((dm) => ({ channelId: dm._id, since: '', roleIds: [], dm }));
+const toDmPositions = (dms: readonly DmDoc[]): UnmarkedPosition[] =>
+  dms.map((dm) => ({ channelId: dm._id, since: composeId(idEpochMs, 0, 0), roleIds: [], dm }));
 
 /** The newest id that is known of a channel without querying its newest message. Decides which channels stay when there are too many. */
 const newestKnownId = ({ channelId, dm }: UnmarkedPosition, marks: ReadMarks): string => {

@@ -95,11 +95,11 @@ interface UnreadPosition {
 const channelsPerQuery = 200;
 
 /**
- * How many unread messages of others mention the person, by channel, each up to 99. For each 200 channels it reads the newest 1,000 unread messages that
- * mention anybody.
+ * The unread messages of others that mention the person, by channel, newest first, in each the newest 99. For each 200 channels it reads the newest 1,000
+ * unread messages that mention anybody.
  */
-async function countMentions(platform: Platform, userId: string, unread: readonly UnreadPosition[]): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
+async function findMentions(platform: Platform, userId: string, unread: readonly UnreadPosition[]): Promise<Map<string, string[]>> {
+  const mentions = new Map<string, string[]>();
   for (let start = 0; start < unread.length; start += channelsPerQuery) {
     const unreadByChannel = new Map(unread.slice(start, start + channelsPerQuery).map((one) => [one.position.channelId, one]));
     const oldest = [...unreadByChannel.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
@@ -112,15 +112,18 @@ async function countMentions(platform: Platform, userId: string, unread: readonl
       .limit(limits.mentionsSearched)
       .hint(pingsIndex)
       .toArray();
-    for (const { _id, channelId, authorId, mentions, mentionRoles, mentionEveryone } of found) {
+    for (const { _id, channelId, authorId, mentions: userIds, mentionRoles, mentionEveryone } of found) {
       const { position, after } = unreadByChannel.get(channelId) as UnreadPosition;
-      const isMentioned = mentionEveryone || mentions.includes(userId) || mentionRoles.some((id) => position.roleIds.includes(id));
-      if (_id > after && authorId !== userId && isMentioned)
-        counts.set(channelId, Math.min((counts.get(channelId) ?? 0) + 1, limits.mentionCountMax));
+      const isMentioned = mentionEveryone || userIds.includes(userId) || mentionRoles.some((id) => position.roleIds.includes(id));
+      const known = mentions.get(channelId) ?? [];
+      if (_id > after && authorId !== userId && isMentioned && known.length < limits.mentionCountMax)
+        mentions.set(channelId, [...known, _id]);
     }
   }
-  return counts;
+  return mentions;
 }
+
+const unreadAfter = ({ readMessageId, since }: ReadPosition): string => readMessageId ?? since;
 
 const byNewest = (a: ReadState, b: ReadState): number => {
   const [left, right] = [a.lastMessageId ?? '', b.lastMessageId ?? ''];
@@ -139,17 +142,22 @@ export async function loadReadStates(platform: EnqueuePlatform, actor: Actor, re
   const positions = await loadReadPositions(platform, actor.id, readable);
   const newest = await loadNewestMessageIds(platform, positions);
   const unread = positions.flatMap((position, at) => {
-    const after = position.readMessageId ?? position.since;
+    const after = unreadAfter(position);
     const last = newest[at] ?? null;
     return last !== null && last > after ? [{ position, after }] : [];
   });
-  const mentions = await countMentions(platform, actor.id, unread);
+  const mentions = await findMentions(platform, actor.id, unread);
   return positions
-    .map(({ channelId, readMessageId }, at) => ({
-      channelId,
-      readMessageId,
-      lastMessageId: newest[at] ?? null,
-      mentions: mentions.get(channelId) ?? 0,
-    }))
+    .map((position, at) => {
+      const mentionMessageIds = (mentions.get(position.channelId) ?? []).reverse();
+      return {
+        channelId: position.channelId,
+        readMessageId: position.readMessageId,
+        unreadAfterId: unreadAfter(position),
+        lastMessageId: newest[at] ?? null,
+        mentions: mentionMessageIds.length,
+        mentionMessageIds,
+      };
+    })
     .sort(byNewest);
 }

@@ -1,11 +1,14 @@
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { type ApiError, asApiError } from '../../api/call.ts';
-import { historyOf, loadAround, loadNewer, loadNewest, loadOlder } from '../../state/histories.ts';
-import { type Outgoing, outgoing } from '../../state/outgoing.ts';
+import { historyOf, isMarkLoaded, loadAround, loadAroundMark, loadNewer, loadNewest, loadOlder } from '../../state/histories.ts';
+import { lastSent, type Outgoing, outgoing } from '../../state/outgoing.ts';
 import { type PendingCommand, pendingCommands } from '../../state/pending-commands.ts';
-import { isUnread, reads } from '../../state/reads.ts';
+import { isUnread, markRead, unreadAfter, unreadMentions } from '../../state/reads.ts';
+import { myId } from '../../state/session.ts';
 import { showError } from '../../ui/toast.tsx';
+import { firstUnreadOf } from './message-rows.ts';
+import { isPageActive } from './page-activity.ts';
 import { extendUp, indexAfter, indexFrom, newestSlice, rangeOf, type Slice, sliceAround } from './slice.ts';
 
 /** What the list shows, updated at most once per frame. */
@@ -16,6 +19,8 @@ export interface ListFrame {
   status: 'loading' | 'ready' | ApiError;
   outgoing: readonly Outgoing[];
   commands: readonly PendingCommand[];
+  /** The last message or command that the user sent here; null when there is none. */
+  sent: object | null;
 }
 
 /** The message to scroll to at the next rendering, and whether it goes to the middle or the top of the view. */
@@ -45,18 +50,25 @@ export class ListModel {
   readonly leftAt = signal<string | null>(null);
   /** The message that was jumped to, while it is highlighted. */
   readonly highlighted = signal<string | null>(null);
+  /** Whether there are unread messages above the view that the user has not seen, because the list jumped past them. */
+  readonly hasSkipped = signal(false);
   /** The edge that is loading, and the edge whose loading failed. */
   readonly busy = signal<'older' | 'newer' | null>(null);
   readonly failed = signal<{ edge: 'older' | 'newer'; error: ApiError } | null>(null);
   scrollTarget: ScrollTarget | null = null;
-  /** The id of the message to show as soon as it is loaded, or `newest`. */
-  private targetId: string | null = null;
+  /** What to show as soon as it is loaded: the message with this id, the first unread one, or the newest one. */
+  private targetId: string | 'unread' | 'newest' | null = null;
   private isOpened = false;
+  /** The messages that came into view since the last jump, without gaps. */
+  private seen: { from: string; to: string } | null = null;
+  /** Whether the user chose to go to the newest message, past those that are not shown. */
+  private isPassingOver = false;
 
   /** `messageId` is the message to begin at; without it the read mark decides. */
   constructor(channelId: string, messageId: string | undefined) {
     this.channelId = channelId;
-    this.targetId = messageId ?? null;
+    const isAtMark = untracked(() => !isUnread(channelId) || isMarkLoaded(historyOf(channelId), unreadAfter(channelId)));
+    this.targetId = messageId ?? (isAtMark ? null : 'unread');
     this.frame = signal(untracked(() => this.currentFrame()));
     untracked(() => {
       this.updateReadMark();
@@ -73,6 +85,7 @@ export class ListModel {
       status: history.status.value,
       outgoing: outgoing.value.filter((one) => one.channelId === this.channelId),
       commands: pendingCommands.value.filter((one) => one.channelId === this.channelId),
+      sent: lastSent.value?.channelId === this.channelId ? lastSent.value : null,
     };
   }
 
@@ -93,8 +106,9 @@ export class ListModel {
       this.currentFrame();
       timer ??= setTimeout(() => (frame = requestAnimationFrame(render)), Math.max(0, renderedAt + renderIntervalMs - performance.now()));
     });
-    if (this.targetId !== null && this.targetId !== 'newest') void this.jump(this.targetId);
-    else if (this.frame.value.status !== 'ready' || this.frame.value.hasNewer) void this.toNewest();
+    if (this.targetId === 'unread') void this.toUnread();
+    else if (this.targetId !== null && this.targetId !== 'newest') void this.jump(this.targetId);
+    else if (this.frame.value.status !== 'ready' || (this.frame.value.hasNewer && this.readTo.value === null)) void this.toNewest();
     return () => {
       stop();
       clearTimeout(timer);
@@ -104,7 +118,45 @@ export class ListModel {
 
   /** Moves the line "new" to the current read mark; removes it when everything is read. */
   updateReadMark(): void {
-    this.readTo.value = isUnread(this.channelId) ? (reads.peek().get(this.channelId)?.readMessageId ?? null) : null;
+    this.readTo.value = isUnread(this.channelId) ? unreadAfter(this.channelId) : null;
+  }
+
+  private firstUnread(readTo = this.readTo.peek()): Message | undefined {
+    const { messages, hasOlder } = this.frame.peek();
+    return firstUnreadOf(messages, hasOlder, readTo, myId());
+  }
+
+  /** Forgets what came into view, because the list jumps or the user does not look at the page. */
+  resetSeen(): void {
+    this.seen = null;
+  }
+
+  /**
+   * Records the first and last message in view. The channel is marked as read up to the last one if the user has seen all unread messages before it, or chose
+   * to go to the newest message and is not mentioned in those between.
+   */
+  noteInView(first: string, last: string): void {
+    const { messages, status, hasNewer } = this.frame.peek();
+    if (!isPageActive.peek() || this.targetId !== null || this.scrollTarget !== null || status !== 'ready') return;
+    const { from, to } = this.seen ?? { from: first, to: last };
+    this.seen = { from: first < from ? first : from, to: last > to ? last : to };
+    const readTo = unreadAfter(this.channelId);
+    const seen = this.seen;
+    const isPassedOver = this.isPassingOver && !unreadMentions(this.channelId).some((id) => id < seen.from);
+    const isComplete = seen.from <= (this.firstUnread(readTo)?.id ?? readTo) || isPassedOver;
+    this.hasSkipped.value = isUnread(this.channelId) && !isComplete;
+    if (!isComplete) return;
+    this.isPassingOver = false;
+    const newest = historyOf(this.channelId).messages.peek().at(-1)?.id ?? '';
+    // The newest message may be deleted, and the mark then goes beyond the messages that are left.
+    if (!hasNewer && seen.to >= newest && messages.at(-1)?.id === newest) markRead(this.channelId);
+    else markRead(this.channelId, seen.to);
+  }
+
+  /** Marks the channel as read although not everything was in view. */
+  markAllRead(): void {
+    this.hasSkipped.value = false;
+    markRead(this.channelId);
   }
 
   /** Returns what is rendered next: everything, or only the first part when very many messages arrived at once. */
@@ -112,20 +164,24 @@ export class ListModel {
     const lastRendered = this.frame.peek().messages.at(-1);
     if (!lastRendered || this.slice.peek().last !== null || this.targetId !== null) return next;
     const upTo = indexAfter(next.messages, lastRendered.id) + maxNewPerRender;
-    return upTo < next.messages.length ? { ...next, messages: next.messages.slice(0, upTo) } : next;
+    if (upTo >= next.messages.length) return next;
+    this.resetSeen();
+    return { ...next, messages: next.messages.slice(0, upTo) };
   }
 
   private apply(next: ListFrame): void {
-    const hasSent = next.outgoing.length > this.frame.peek().outgoing.length || next.commands.length > this.frame.peek().commands.length;
-    const { messages: before } = this.frame.peek();
+    const { messages: before, sent } = this.frame.peek();
+    if (this.readTo.peek() === null && this.slice.peek().last !== null) this.updateReadMark();
+    const hasSent = next.sent !== null && next.sent !== sent;
     batch(() => {
       this.frame.value = next;
       const { messages, status } = next;
       if (status === 'ready' && !next.hasNewer && this.failed.peek()?.edge === 'newer') this.failed.value = null;
       if (status === 'loading' || !messages.length) return;
       const { from, to } = rangeOf(messages, this.slice.peek());
-      const isShown = this.targetId !== null && this.targetId !== 'newest' && this.show(this.targetId, 'middle');
-      if (!isShown && !this.isOpened) this.openAtUnread(messages);
+      const isShown =
+        this.targetId !== null && this.targetId !== 'newest' && this.targetId !== 'unread' && this.show(this.targetId, 'middle');
+      if (!isShown && (!this.isOpened || this.isUnreadLoaded())) this.openAtUnread();
       else if (!isShown && (this.targetId === 'newest' || from >= to)) this.showNewest();
       this.isOpened = true;
       // Older messages that were just loaded are put on the page in the same rendering. The message below them may then join their group, which changes its
@@ -137,19 +193,24 @@ export class ListModel {
     if (hasSent) void this.toNewest();
   }
 
+  private isUnreadLoaded(): boolean {
+    return this.targetId === 'unread' && isMarkLoaded(historyOf(this.channelId), this.readTo.peek() ?? '');
+  }
+
   /** Chooses where a channel opens: at the first unread message when it is loaded, otherwise at the newest. */
-  private openAtUnread(messages: readonly Message[]): void {
-    const readTo = this.readTo.peek();
-    const at = readTo === null ? 0 : indexAfter(messages, readTo);
-    const unread = messages[at];
+  private openAtUnread(): void {
+    const isLoaded = this.isUnreadLoaded();
+    const unread = this.firstUnread();
     this.showNewest();
-    if (unread && at > 0 && !this.frame.peek().hasNewer) this.show(unread.id, 'top');
+    if (unread) this.show(unread.id, 'top');
+    if (isLoaded) this.targetId = null;
   }
 
   /** Shows the newest loaded messages and follows new ones. */
   private showNewest(): void {
     if (this.targetId === 'newest') this.targetId = null;
     this.scrollTarget = null;
+    this.resetSeen();
     this.leftAt.value = null;
     this.slice.value = newestSlice(this.frame.peek().messages, initialCount);
   }
@@ -163,6 +224,7 @@ export class ListModel {
     this.slice.value = sliceAround(messages, id, initialCount);
     this.scrollTarget = { id, to };
     if (to === 'middle') this.highlighted.value = id;
+    this.resetSeen();
     return true;
   }
 
@@ -181,6 +243,7 @@ export class ListModel {
 
   /** Jumps to a message, loaded or not, and highlights it. Shows the error when it cannot be loaded. */
   async jump(id: string): Promise<void> {
+    this.isPassingOver = false;
     this.targetId = id;
     try {
       await loadAround(this.channelId, id);
@@ -190,6 +253,30 @@ export class ListModel {
       showError(fault);
       if (historyOf(this.channelId).messages.peek().length === 0) void this.toNewest();
     }
+  }
+
+  /** Goes to the first unread message, and loads it if needed. */
+  async toUnread(): Promise<void> {
+    this.isPassingOver = false;
+    this.updateReadMark();
+    if (this.readTo.peek() === null) return this.toNewest();
+    this.targetId = 'unread';
+    try {
+      await loadAroundMark(this.channelId, this.readTo.peek() ?? '');
+      if (this.targetId !== 'unread') return;
+      this.apply(this.currentFrame());
+      // All unread messages may be deleted, or the user's own.
+      if (this.scrollTarget === null && this.frame.peek().hasNewer) await this.toNewest();
+    } catch (fault) {
+      this.targetId = null;
+      this.failed.value = { edge: 'newer', error: asApiError(fault) };
+    }
+  }
+
+  /** Goes to the newest message, as the user chose, past unread messages that are not shown. */
+  passToNewest(): Promise<void> {
+    this.isPassingOver = true;
+    return this.toNewest();
   }
 
   /** Goes to the newest message, and loads it if needed. */

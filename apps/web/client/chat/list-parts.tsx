@@ -1,7 +1,9 @@
 import { useComputed } from '@preact/signals';
-import { ArrowDown } from 'lucide';
+import { ArrowDown, ArrowUp } from 'lucide';
 import type { JSX } from 'preact';
 import type { ApiError } from '../../api/call.ts';
+import { mentionsIn } from '../../state/reads.ts';
+import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -69,6 +71,23 @@ export function MessageItem({
   );
 }
 
+/** Says that there are unread messages above the view that the user has not seen, and offers to go to them or to mark them as read. */
+export function SkippedBar({ model }: { model: ListModel }): JSX.Element | null {
+  if (!model.hasSkipped.value) return null;
+  const mentions = mentionsIn(model.channelId);
+  return (
+    <div class="skipped-bar" role="status">
+      <span>{mentions > 0 ? `${countOf(mentions, 'unread mention')} above` : 'Unread messages above'}</span>
+      <Button onClick={() => void model.toUnread()}>
+        <Icon of={ArrowUp} /> Jump to first unread
+      </Button>
+      <Button variant="quiet" onClick={() => model.markAllRead()}>
+        Mark as read
+      </Button>
+    </div>
+  );
+}
+
 /** The button that jumps to the newest message, shown while the user looks at older ones, with the number of messages that arrived meanwhile. */
 export function JumpToNewestBar({ model }: { model: ListModel }): JSX.Element | null {
   const shown = useComputed(() => {
@@ -76,7 +95,8 @@ export function JumpToNewestBar({ model }: { model: ListModel }): JSX.Element | 
     const { last } = model.slice.value;
     if (last === null || !messages.length) return null;
     if (hasNewer) return 'You’re viewing older messages';
-    const count = messages.length - indexAfter(messages, model.leftAt.value ?? '');
+    const later = messages.slice(indexAfter(messages, model.leftAt.value ?? ''));
+    const count = later.filter(({ author }) => author.id !== myId()).length;
     if (count > 0) return countOf(count, 'new message');
     return '';
   });
@@ -84,7 +104,7 @@ export function JumpToNewestBar({ model }: { model: ListModel }): JSX.Element | 
   return (
     <div class="down-bar">
       {shown.value !== '' && <span role="status">{shown.value}</span>}
-      <Button onClick={() => void model.toNewest()}>
+      <Button onClick={() => void model.passToNewest()}>
         <Icon of={ArrowDown} /> Jump to newest
       </Button>
     </div>

@@ -1,11 +1,12 @@
 import { useSignalEffect } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { refreshPins } from '../../state/histories.ts';
 import { loadMembers } from '../../state/people.ts';
 import { pinChanges } from '../../state/pins.ts';
-import { markRead, reads } from '../../state/reads.ts';
+import { reads } from '../../state/reads.ts';
+import { myId } from '../../state/session.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { type ChannelContext, pathOf } from '../channel-context.ts';
 import { AgeGate, isAgeConfirmed } from './age-gate.tsx';
@@ -13,7 +14,7 @@ import { editing } from './composing.ts';
 import { Announcer } from './list-announcer.tsx';
 import { followPointer, moveFocus } from './list-keys.ts';
 import { ListModel } from './list-model.ts';
-import { JumpToNewestBar, MessageItem, TopEdge } from './list-parts.tsx';
+import { JumpToNewestBar, MessageItem, SkippedBar, TopEdge } from './list-parts.tsx';
 import { isPageActive } from './page-activity.ts';
 import './message-list.css';
 import { OpenTools } from './message-actions.tsx';
@@ -39,22 +40,19 @@ export function MessageList({ context, jumpTo }: { context: ChannelContext; jump
   return <List key={channelId} context={stableContext} jumpTo={jumpTo} />;
 }
 
-/**
- * Marks the channel as read while the user follows its newest messages and looks at the page. When the user returns to the page, the line "new" is set again.
- */
-function useMarkRead(model: ListModel): void {
-  const wasInactive = useRef(false);
+/** Marks what is in view as read when the user returns to the page. The line "new" is set again first. */
+function useMarkRead(model: ListModel, viewport: RefObject<Viewport | null>): void {
+  const isReturning = useRef(false);
   useSignalEffect(() => {
-    const { status, hasNewer } = model.frame.value;
-    const follows = model.slice.value.last === null && status === 'ready' && !hasNewer;
     void reads.value;
     if (!isPageActive.value) {
-      wasInactive.current = true;
+      isReturning.current = true;
+      model.resetSeen();
       return;
     }
-    if (wasInactive.current) model.updateReadMark();
-    wasInactive.current = false;
-    if (follows) markRead(model.channelId);
+    if (isReturning.current) model.updateReadMark();
+    isReturning.current = false;
+    viewport.current?.recordPositions();
   });
 }
 
@@ -93,7 +91,7 @@ function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | u
     isFirstRender.current = false;
   }, []);
   useLayoutEffect(() => viewport.current?.rendered());
-  useMarkRead(model);
+  useMarkRead(model, viewport);
 
   const highlighted = model.highlighted.value;
   useEffect(() => {
@@ -126,7 +124,7 @@ function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | u
       moveFocus(box.current, event.key === 'ArrowUp' ? -1 : 1);
     } else if (event.key === 'End') {
       event.preventDefault();
-      void model.toNewest();
+      void model.passToNewest();
     } else if (event.key === 'Home') {
       event.preventDefault();
       model.toOldest();
@@ -134,6 +132,7 @@ function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | u
   };
   return (
     <div class="message-list">
+      <SkippedBar model={model} />
       <div class="message-scroll" ref={box} role="group" aria-label={`Messages in ${context.name}`} tabIndex={0} onKeyDown={onKey}>
         <div class="message-rows" ref={content}>
           {(!isEmpty || status === 'ready') && (
@@ -146,7 +145,7 @@ function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | u
           )}
           {isEmpty && status === 'loading' && <p class="spinner">Loading…</p>}
           {isEmpty && typeof status === 'object' && <ErrorNotice error={status} retry={() => void model.toNewest()} />}
-          {rowsOf(messages, from, to, hasOlder, model.readTo.value).map(({ message, grouped, day, fresh }) => (
+          {rowsOf(messages, from, to, hasOlder, model.readTo.value, myId()).map(({ message, grouped, day, fresh }) => (
             <MessageItem key={message.id} {...{ message, grouped, day, fresh, context }} isHighlighted={highlighted === message.id} />
           ))}
           {failed?.edge === 'newer' && !isEmpty && <ErrorNotice error={failed.error} retry={() => void model.loadMore('newer', true)} />}

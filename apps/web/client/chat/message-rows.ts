@@ -1,4 +1,5 @@
 import type { Message } from '../../../../lib/contract/message.ts';
+import { indexAfter } from './slice.ts';
 
 /** One message of the list, with the lines above it. */
 export interface MessageRow {
@@ -25,14 +26,34 @@ const isGrouped = (before: Message, message: Message): boolean =>
   Date.parse(message.createdAt) - Date.parse(before.createdAt) < groupMs;
 
 /**
- * Returns the rows for a range of messages. `hasOlder`: there are messages before the first loaded one. `readTo`: the last read message, null when all are
- * read.
+ * Returns the first loaded unread message of somebody else, above which the line "new" stands; undefined when it is not loaded or unknown. `readTo` is the read
+ * mark, null when everything is read. `hasOlder`: there are messages before the first loaded one.
  */
-export function rowsOf(messages: readonly Message[], from: number, to: number, hasOlder: boolean, readTo: string | null): MessageRow[] {
+export function firstUnreadOf(messages: readonly Message[], hasOlder: boolean, readTo: string | null, ownId: string): Message | undefined {
+  if (readTo === null) return undefined;
+  const from = indexAfter(messages, readTo);
+  if (from === 0 && hasOlder) return undefined;
+  for (let at = from; at < messages.length; at++) {
+    const message = messages[at];
+    if (message && message.author.id !== ownId && !message.ephemeral) return message;
+  }
+  return undefined;
+}
+
+/** Returns the rows for a range of messages. `hasOlder`, `readTo` and `ownId` decide about the line "new" as in `firstUnreadOf`. */
+export function rowsOf(
+  messages: readonly Message[],
+  from: number,
+  to: number,
+  hasOlder: boolean,
+  readTo: string | null,
+  ownId = '',
+): MessageRow[] {
+  const unreadId = firstUnreadOf(messages, hasOlder, readTo, ownId)?.id;
   return messages.slice(from, to).map((message, index) => {
     const before = messages[from + index - 1];
     const sameDay = before ? dayOf(before.createdAt) === dayOf(message.createdAt) : hasOlder;
-    const fresh = readTo !== null && message.id > readTo && (before?.id ?? '') <= readTo;
+    const fresh = message.id === unreadId;
     return {
       message,
       fresh,

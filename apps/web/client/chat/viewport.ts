@@ -97,22 +97,28 @@ export class Viewport {
   private yOf = (element: HTMLElement): number => element.getBoundingClientRect().top - this.box.getBoundingClientRect().top;
 
   /** Records which messages are in view and their positions. */
-  private recordPositions(): void {
+  recordPositions(): void {
     const { box, model } = this;
     this.lastScrollTop = box.scrollTop;
-    this.inView = [];
-    if (!this.isFollowing) {
-      const { top, bottom } = box.getBoundingClientRect();
-      for (const element of box.querySelectorAll<HTMLElement>('article.message')) {
-        const rect = element.getBoundingClientRect();
-        if (rect.top > bottom) break;
-        if (rect.bottom > top) this.inView.push({ id: element.id.slice('message-'.length), y: rect.top - top });
-      }
-      // The first loaded message may lose the lines above it when older messages are loaded, so it is the last choice as a reference.
-      const [oldest] = model.frame.peek().messages;
-      if (this.inView.length > 1 && this.inView[0]?.id === oldest?.id) this.inView.push(...this.inView.splice(0, 1));
+    const { top, bottom } = box.getBoundingClientRect();
+    const inView: { id: string; y: number }[] = [];
+    let lastSeen: string | undefined;
+    for (const element of box.querySelectorAll<HTMLElement>('article.message[id]')) {
+      const rect = element.getBoundingClientRect();
+      if (rect.top > bottom) break;
+      if (rect.bottom <= top) continue;
+      const id = element.id.slice('message-'.length);
+      inView.push({ id, y: rect.top - top });
+      // A message is seen when its end was in view.
+      if (rect.bottom <= bottom + endPx) lastSeen = id;
     }
-    setViewedMessage(model.channelId, this.isFollowing ? null : (this.inView[0]?.id ?? null));
+    const [first] = inView;
+    if (first && lastSeen !== undefined) model.noteInView(first.id, lastSeen);
+    this.inView = this.isFollowing ? [] : inView;
+    // The first loaded message may lose the lines above it when older messages are loaded, so it is the last choice as a reference.
+    const [oldest] = model.frame.peek().messages;
+    if (this.inView.length > 1 && this.inView[0]?.id === oldest?.id) this.inView.push(...this.inView.splice(0, 1));
+    setViewedMessage(model.channelId, this.inView[0]?.id ?? null);
   }
 
   private scrolled(): void {
