@@ -6,6 +6,7 @@ import { type ApiError, asApiError } from '../api/call.ts';
 import { me, restore } from '../state/session.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Toasts } from '../ui/toast.tsx';
+import { UnsavedGuard } from '../ui/unsaved.tsx';
 import { Shell } from './shell.tsx';
 
 const LoginPage = lazy(() => import('./login.tsx').then((page) => page.LoginPage));
@@ -69,6 +70,7 @@ export function App(): JSX.Element {
       <ErrorBoundary>
         <Pages />
       </ErrorBoundary>
+      <UnsavedGuard paths={clientPaths} />
       <Toasts />
     </LocationProvider>
   );

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { dms } from '../state/dms.ts';
 import { isUnread } from '../state/reads.ts';
 import { servers } from '../state/servers.ts';
+import { askToLeave } from '../ui/unsaved.tsx';
 import { holdsMessages, orderedChannels, pathOf } from './channel-context.ts';
 
 /** The dialog that a shortcut opened. */
@@ -53,6 +54,6 @@ export function onShortcut(event: KeyboardEvent, path: string, route: (path: str
   } else if (altKey && !ctrlKey && !metaKey && (key === 'ArrowUp' || key === 'ArrowDown')) {
     event.preventDefault();
     const id = adjacentChannel(path, key === 'ArrowDown' ? 1 : -1, shiftKey);
-    if (id !== undefined) route(pathOf(id));
+    if (id !== undefined) askToLeave(() => route(pathOf(id)));
   }
 }

@@ -7,6 +7,7 @@ import { dms } from '../state/dms.ts';
 import { isUnread, mentionsIn } from '../state/reads.ts';
 import { details } from '../state/servers.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { askToLeave } from '../ui/unsaved.tsx';
 import { holdsMessages, pathOf } from './channel-context.ts';
 import { sideOpen } from './page.tsx';
 import { onShortcut, openDialog, shortcuts } from './shortcuts.ts';
@@ -63,7 +64,7 @@ function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
     if (!target) return;
     onClose();
     sideOpen.value = false;
-    route(target.path);
+    askToLeave(() => route(target.path));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;

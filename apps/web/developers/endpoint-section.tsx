@@ -6,6 +6,7 @@ import { ApiError, asApiError, call, path } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 import { changeApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { type Ping, PingSteps, stepsOf } from './ping-steps.tsx';
@@ -68,6 +69,7 @@ export function EndpointSection({ application }: { application: Application }): 
     });
   };
   const isSame = url.value.trim() === (saved ?? '');
+  useUnsaved(!isSame);
   return (
     <section class="portal-section" aria-labelledby="endpoint">
       <h2 id="endpoint">Interactions Endpoint</h2>

@@ -7,6 +7,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { showToast } from '../ui/toast.tsx';
+import { useUnsaved } from '../ui/unsaved.tsx';
 import { changeApplication, freshTokens, removeApplication, resetSecret } from './applications.ts';
 import { CopyField } from './copy.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
@@ -42,6 +43,7 @@ function Details({ application }: { application: Application }): JSX.Element {
       .then((done) => done && showToast('Saved.'));
   };
   const isSame = name.value === application.name && description.value === application.description;
+  useUnsaved(!isSame);
   return (
     <form class="form" onSubmit={submit}>
       <TextField

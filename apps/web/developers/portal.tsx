@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { showError, Toasts } from '../ui/toast.tsx';
+import { UnsavedGuard } from '../ui/unsaved.tsx';
 import { loadApplications } from './applications.ts';
 import { BotPage } from './bot-page.tsx';
 import { DirectoryPage } from './directory-page.tsx';
@@ -103,6 +104,7 @@ export function Portal(): JSX.Element {
           </Router>
         </ErrorBoundary>
       )}
+      <UnsavedGuard paths={portalPaths} />
       <Toasts />
     </LocationProvider>
   );

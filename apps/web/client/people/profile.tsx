@@ -13,6 +13,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { dateOf } from '../../ui/times.ts';
+import { askToLeave } from '../../ui/unsaved.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { Markup } from '../chat/markup.tsx';
 import { roleStyle, TagMark } from '../chat/name.tsx';
@@ -57,7 +58,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
     void opening.run(async () => {
       const dm = await openDm(user.id);
       onClose();
-      route(`/dms/${dm.id}`);
+      askToLeave(() => route(`/dms/${dm.id}`));
     });
   return (
     <div class="profile">

@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { type Task, useTask } from '../../ui/form.tsx';
 import { showToast } from '../../ui/toast.tsx';
+import { useUnsaved } from '../../ui/unsaved.tsx';
 
 /** Unsaved changes. It stores only the fields that differ from the saved values, so a change by someone else shows in the other fields. */
 export interface Draft<T extends object> {
@@ -15,12 +16,13 @@ export interface Draft<T extends object> {
   reset: () => void;
 }
 
-/** Returns a draft of changes to `saved`, the saved values. */
-export function useDraft<T extends object>(saved: T): Draft<T> {
+/** Returns a draft of changes to `saved`, the saved values. The user is asked before it is lost. `isPart`: also when another part of the page is chosen. */
+export function useDraft<T extends object>(saved: T, isPart = false): Draft<T> {
   const typed = useSignal<Partial<T>>({});
   const fields = Object.keys(typed.value) as (keyof T)[];
   const patch: Partial<T> = {};
   for (const field of fields) if (typed.value[field] !== saved[field]) patch[field] = typed.value[field];
+  useUnsaved(Object.keys(patch).length > 0, isPart ? 'part' : 'page');
   return {
     now: { ...saved, ...patch },
     patch,
@@ -82,6 +84,6 @@ export function DraftForm<T extends object>({
 }
 
 /** Returns a draft and the task that saves it. */
-export function useDraftTask<T extends object>(saved: T): { draft: Draft<T>; task: Task } {
-  return { draft: useDraft(saved), task: useTask() };
+export function useDraftTask<T extends object>(saved: T, isPart = false): { draft: Draft<T>; task: Task } {
+  return { draft: useDraft(saved, isPart), task: useTask() };
 }

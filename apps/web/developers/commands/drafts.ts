@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import type { Command } from '../../../../lib/contract/command.ts';
+import { setUnsaved } from '../../ui/unsaved.tsx';
 import { bodyOf, type DraftCommand, draftOf, jsonOf } from './draft.ts';
 
 /** A list of commands that is being edited, in the table or as JSON. `mode` says which of the two is current. */
@@ -40,10 +41,5 @@ export const isDirty = ({ saved, mode, list, text }: Draft): boolean =>
 export const isUnsaved = (applicationId: string): boolean =>
   [...drafts.value].some(([key, draft]) => key.startsWith(`${applicationId}:`) && isDirty(draft));
 
-const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-
-// The browser asks before the page is closed with unsaved changes. The listener exists only then, because it disables the back-forward cache for the page.
-effect(() => {
-  if ([...drafts.value.values()].some(isDirty)) window.addEventListener('beforeunload', ask);
-  else window.removeEventListener('beforeunload', ask);
-});
+// The drafts are kept while the portal is open, so only the browser asks.
+effect(() => setUnsaved('commands', [...drafts.value.values()].some(isDirty), 'document'));

@@ -89,7 +89,7 @@ export function OverwriteForm({
   target: { id: string; name: string; lockedReason: string | null };
 }): JSX.Element {
   const saved = channel.overwrites.find(({ id }) => id === target.id);
-  const { draft, task } = useDraftTask<Bits>({ allow: saved?.allow ?? 0, deny: saved?.deny ?? 0 });
+  const { draft, task } = useDraftTask<Bits>({ allow: saved?.allow ?? 0, deny: saved?.deny ?? 0 }, true);
   const myPermissions = myRights(server.id) | myRights(server.id, channel);
   const save = async (): Promise<void> => {
     const at = path`/api/channels/${channel.id}/overwrites/${target.id}`;

@@ -8,6 +8,7 @@ import { myRank } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
 import { SelectField, TextField } from '../../../ui/form.tsx';
 import { showError } from '../../../ui/toast.tsx';
+import { askToLeave, useAskToChoose } from '../../../ui/unsaved.tsx';
 import { useMembers } from '../../people/use-member.ts';
 import { OverwriteForm } from './overwrite-form.tsx';
 
@@ -54,10 +55,13 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
     const member = await findMemberByUsername(server.id, username.value.trim().replace(/^@/, ''));
     usernameError.value = member ? undefined : 'No member of this server has this username.';
     if (!member) return;
-    added.value = member.user.id;
-    chosen.value = member.user.id;
-    username.value = '';
+    askToLeave(() => {
+      added.value = member.user.id;
+      chosen.value = member.user.id;
+      username.value = '';
+    }, 'part');
   };
+  const choose = useAskToChoose((id: string) => (chosen.value = id));
   return (
     <section class="settings-block">
       <h3>Channel permissions</h3>
@@ -69,7 +73,7 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
         label="Role or member"
         options={targets.map(({ id, name }) => ({ value: id, label: changed.has(id) ? `${name} (has overrides)` : name }))}
         value={target?.id ?? server.id}
-        onValue={(id) => (chosen.value = id)}
+        onValue={choose}
       />
       <form class="settings-line settings-end" onSubmit={(event) => void add(event).catch(showError)}>
         <TextField

@@ -42,7 +42,7 @@ export function WebhookCard({
   const isLogOpen = useSignal(false);
   const isDeleting = useSignal(false);
   const isResetting = useSignal(false);
-  const { draft, task } = useDraftTask({ name });
+  const { draft, task } = useDraftTask({ name }, true);
   const save = async (): Promise<void> => onChanged(await call<Webhook>('PATCH', path`/api/webhooks/${id}`, draft.patch));
   const reset = async (): Promise<void> => onChanged(await call<Webhook>('POST', path`/api/webhooks/${id}/token`));
   const remove = async (): Promise<void> => {

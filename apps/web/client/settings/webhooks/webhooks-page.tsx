@@ -11,6 +11,7 @@ import { Button } from '../../../ui/button.tsx';
 import { useCreateKey } from '../../../ui/create-key.ts';
 import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
+import { useAskToChoose, useUnsaved } from '../../../ui/unsaved.tsx';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 import { orderedChannels } from '../../channel-context.ts';
 import { WebhookCard } from './webhook-card.tsx';
@@ -37,6 +38,7 @@ function NewWebhookForm({ channelId, onCreated }: { channelId: string; onCreated
       onCreated(webhook);
     });
   };
+  useUnsaved(name.value !== '', 'part');
   return (
     <form class="form" onSubmit={submit}>
       <h3>Create a webhook</h3>
@@ -90,6 +92,7 @@ function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
 export function WebhooksPage({ server }: { server: Server }): JSX.Element {
   const offered = manageableChannels(server.id);
   const chosen = useSignal('');
+  const choose = useAskToChoose((id: string) => (chosen.value = id));
   const channel = offered.find(({ id }) => id === chosen.value) ?? offered[0];
   return (
     <>
@@ -101,7 +104,7 @@ export function WebhooksPage({ server }: { server: Server }): JSX.Element {
         label="Channel"
         options={offered.map(({ id, name }) => ({ value: id, label: name ?? '' }))}
         value={channel?.id ?? ''}
-        onValue={(id) => (chosen.value = id)}
+        onValue={choose}
       />
       {channel && <ChannelWebhooks key={channel.id} channelId={channel.id} />}
     </>

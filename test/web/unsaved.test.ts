@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import type { Application } from '../../lib/contract/application.ts';
+import { useWebFixture } from './web-fixture.ts';
+
+describe('web: unsaved changes', () => {
+  const fixture = useWebFixture();
+  const { request, newChannel, openPage } = fixture;
+
+  const question = (page: Page) => page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+  const keep = async (page: Page): Promise<void> => {
+    await question(page).getByRole('button', { name: 'Keep editing' }).click();
+    await question(page).waitFor({ state: 'detached' });
+  };
+  const discard = (page: Page): Promise<void> => question(page).getByRole('button', { name: 'Discard changes' }).click();
+  /** Opens a page from the home page, so that Back leads there, and changes the field with this label. */
+  const openDraft = async (path: string, label: string): Promise<Page> => {
+    const page = await openPage(fixture.ada);
+    await page.goto(path.startsWith('/developers') ? '/developers' : '/');
+    await page.evaluate((to) => {
+      history.pushState(null, '', to);
+      dispatchEvent(new PopStateEvent('popstate'));
+    }, path);
+    const field = page.getByLabel(label, { exact: true }).first();
+    await field.fill('a change that is not saved');
+    return page;
+  };
+  const value = (page: Page, label: string): Promise<string> => page.getByLabel(label, { exact: true }).first().inputValue();
+
+  const pages: [name: string, path: () => Promise<string>, label: string, link: string][] = [
+    ['the profile', () => Promise.resolve('/settings/profile'), 'About you', 'Status'],
+    ['the status', () => Promise.resolve('/settings/status'), 'Custom status', 'Profile'],
+    ['the server', () => Promise.resolve(`/servers/${fixture.server.id}/settings/overview`), 'Name', 'Roles'],
+    [
+      'a channel',
+      async () => `/servers/${fixture.server.id}/settings/channels?channel=${await newChannel('drafted')}`,
+      'Name',
+      'All channels',
+    ],
+    [
+      'a role',
+      async () => {
+        const role = await request<{ id: string }>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/roles`, { name: 'drafted' });
+        return `/servers/${fixture.server.id}/settings/roles?role=${role.id}`;
+      },
+      'Name',
+      'All roles',
+    ],
+    ['Discovery', () => Promise.resolve(`/servers/${fixture.server.id}/settings/discovery`), 'Description', 'Overview'],
+    ['a new webhook', () => Promise.resolve(`/servers/${fixture.server.id}/settings/webhooks`), 'Name', 'Overview'],
+    [
+      'an application',
+      async () => `/developers/${(await request<Application>(fixture.ada, 'POST', '/api/applications', { name: 'Drafted' })).id}`,
+      'Description',
+      'Install',
+    ],
+  ];
+  for (const [name, path, label, link] of pages)
+    it(`asks before changes of ${name} are lost by a link, by Back and by leaving the document`, async () => {
+      const page = await openDraft(await path(), label);
+      const address = page.url();
+      await page.getByRole('link', { name: link, exact: true }).first().click();
+      await keep(page);
+      expect(await value(page, label)).to.equal('a change that is not saved');
+      await page.goBack();
+      await keep(page);
+      expect([await value(page, label), page.url()]).to.deep.equal(['a change that is not saved', address]);
+      const asked = page.waitForEvent('dialog');
+      const closed = page.close({ runBeforeUnload: true });
+      const dialog = await asked;
+      expect(dialog.type()).to.equal('beforeunload');
+      await dialog.dismiss();
+      await closed;
+      await page.goBack();
+      await discard(page);
+      await page.waitForURL((url) => url.href !== address);
+    });
+
+  it('opens the link after the changes are discarded, and does not ask after they are saved', async () => {
+    const page = await openDraft('/settings/profile', 'About you');
+    await page.getByRole('link', { name: 'Status', exact: true }).click();
+    await discard(page);
+    await page.getByLabel('Custom status').waitFor();
+    await page.getByRole('link', { name: 'Profile', exact: true }).click();
+    await page.getByLabel('About you', { exact: true }).fill('saved');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Changes saved.').waitFor();
+    await page.getByRole('link', { name: 'Status', exact: true }).click();
+    await page.getByLabel('Custom status').waitFor();
+  });
+
+  it('asks before another role or member is chosen while the permissions of one are changed', async () => {
+    const channelId = await newChannel('overwritten');
+    const page = await openPage(fixture.ada);
+    await page.goto(`/servers/${fixture.server.id}/settings/channels?channel=${channelId}`);
+    const group = page.getByRole('group', { name: 'Send Messages' });
+    await group.getByLabel('Deny').check();
+    await page.getByLabel('Add a member by username').fill(fixture.bob.username);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await keep(page);
+    expect(await group.getByLabel('Deny').isChecked()).to.equal(true);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await discard(page);
+    await page.getByLabel('Role or member').filter({ hasText: 'Bob (member)' }).waitFor();
+    await group.getByLabel('Deny').check();
+    const chosen = await page.getByLabel('Role or member').inputValue();
+    await page.getByLabel('Role or member').selectOption(fixture.server.id);
+    await keep(page);
+    expect(await page.getByLabel('Role or member').inputValue()).to.equal(chosen);
+  });
+});
