@@ -34,7 +34,7 @@ export const ReplyPreview = ObjectOf(
     id: IdOf('message', 'The id of the message that was replied to.'),
     author: Described(Author, 'The author of that message.'),
     content: Type.String({
-      description: `The first ${limits.replyPreviewChars} characters of its text. It may be empty.`,
+      description: `The start of its text, at most ${limits.replyPreviewChars} characters, with formatting that is cut closed again. It may be empty.`,
       examples: ['Who wants to test the engine?'],
     }),
     hasAttachments: Type.Boolean({ description: 'Whether it has files.' }),

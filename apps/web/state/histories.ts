@@ -1,4 +1,5 @@
 import { limits } from '../../../lib/base/limits.ts';
+import { truncateMarkup } from '../../../lib/base/markup-truncate.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import { asApiError, call, path, query } from '../api/call.ts';
 import { changeMessages, enqueueLoad, type History, histories, maxMessages, type StoredHistory, storedHistory } from './history-store.ts';
@@ -187,7 +188,7 @@ export function replaceMessage(message: Message): void {
 
 const replyOf = (old: Message, { content, attachments }: Message): NonNullable<Message['reply']> => ({
   ...(old.reply as NonNullable<Message['reply']>),
-  content: Array.from(content).slice(0, limits.replyPreviewChars).join(''),
+  content: truncateMarkup(content, limits.replyPreviewChars),
   hasAttachments: attachments.length > 0,
 });
 

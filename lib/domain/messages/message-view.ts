@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts';
-import { truncate } from '../../base/text.ts';
+import { truncateMarkup } from '../../base/markup-truncate.ts';
 import type { Attachment, Message, ReplyPreview } from '../../contract/message.ts';
 import type { Author } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -25,7 +25,7 @@ const findUserSummary = (accounts: Accounts, id: string) => {
 const toReplyPreview = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
   id: original._id,
   author: findAuthor(accounts, original),
-  content: truncate(original.content, limits.replyPreviewChars),
+  content: truncateMarkup(original.content, limits.replyPreviewChars),
   hasAttachments: original.attachments.length > 0,
 });
 
