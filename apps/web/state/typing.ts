@@ -1,30 +1,29 @@
 import { signal } from '@preact/signals';
 import { limits } from '../../../lib/base/limits.ts';
 import { call, path } from '../api/call.ts';
+import { withEntry } from './servers.ts';
 
 /** The users that are typing, by channel, with the time until which that is shown (milliseconds of this page's clock). */
 export const typing = signal<ReadonlyMap<string, ReadonlyMap<string, number>>>(new Map());
 
-function set(channelId: string, userId: string, until: number | undefined): void {
+/** Replaces the users that are typing in a channel, without those whose time is over. */
+function put(channelId: string, users: ReadonlyMap<string, number>): void {
   const now = Date.now();
-  const users = new Map([...(typing.value.get(channelId) ?? [])].filter(([, end]) => end > now));
-  if (until === undefined) users.delete(userId);
-  else users.set(userId, until);
-  const next = new Map(typing.value);
-  if (users.size) next.set(channelId, users);
-  else next.delete(channelId);
-  typing.value = next;
+  const current = new Map([...users].filter(([, until]) => until > now));
+  typing.value = withEntry(typing.value, channelId, current.size > 0 ? current : undefined);
 }
+
+const usersIn = (channelId: string): ReadonlyMap<string, number> => typing.value.get(channelId) ?? new Map();
 
 /** Records that a user is typing. It is shown for about 9 seconds. */
 export function noteTyping(channelId: string, userId: string): void {
-  set(channelId, userId, Date.now() + limits.typingMs);
-  setTimeout(() => set(channelId, userId, typing.value.get(channelId)?.get(userId)), limits.typingMs + 50);
+  put(channelId, withEntry(usersIn(channelId), userId, Date.now() + limits.typingMs));
+  setTimeout(() => put(channelId, usersIn(channelId)), limits.typingMs + 50);
 }
 
 /** Stops showing that a user is typing, because the message arrived. */
 export const stopTyping = (channelId: string, userId: string): void => {
-  if (typing.value.get(channelId)?.has(userId)) set(channelId, userId, undefined);
+  if (usersIn(channelId).has(userId)) put(channelId, withEntry(usersIn(channelId), userId, undefined));
 };
 
 let lastSent = { channelId: '', at: 0 };
