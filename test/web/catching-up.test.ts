@@ -117,23 +117,15 @@ describe('web: catching up on many unread messages', () => {
   it('marks nothing while another window has the focus, and only what is in view afterwards', async () => {
     const { channelId, unread } = await channelWithUnread('behind', 1);
     const page = await openPage(fixture.bob);
-    await page.addInitScript(() => {
-      Document.prototype.hasFocus = () => !document.documentElement.dataset.behind;
-    });
+    await page.addInitScript({ content: 'Document.prototype.hasFocus = () => !document.documentElement.dataset.behind' });
     await page.goto(`/servers/${fixture.server.id}/${channelId}`);
     await waitUntil(async () => (await readState(channelId))?.readMessageId === unread[0], 'the first mark');
-    await page.evaluate(() => {
-      document.documentElement.dataset.behind = 'yes';
-      window.dispatchEvent(new Event('blur'));
-    });
+    await page.evaluate("document.documentElement.dataset.behind = 'yes'; dispatchEvent(new Event('blur'))");
     for (let at = 1; at < 100; at++)
       await post(fixture.ada, channelId, at === mentionAt - 30 ? `<@${fixture.bob.id}> look` : `unread ${at}`);
     await waitForText(page, 'unread 99');
     expect((await readState(channelId))?.readMessageId).to.equal(unread[0]);
-    await page.evaluate(() => {
-      delete document.documentElement.dataset.behind;
-      window.dispatchEvent(new Event('focus'));
-    });
+    await page.evaluate("delete document.documentElement.dataset.behind; dispatchEvent(new Event('focus'))");
     await page.getByText('1 unread mention above').waitFor();
     await page.getByRole('button', { name: 'Jump to first unread' }).click();
     expect(await firstNew(page)).to.equal('unread 1');
@@ -149,9 +141,8 @@ describe('web: catching up on many unread messages', () => {
       await markRead(channelId, unread.at(-1) ?? '');
       const page = await openPage(fixture.bob);
       // The list is rendered after the message is stored, as on a slow machine.
-      await page.addInitScript(() => {
-        const frames = window.requestAnimationFrame.bind(window);
-        window.requestAnimationFrame = (callback) => window.setTimeout(() => frames(callback), 300);
+      await page.addInitScript({
+        content: 'const frames = requestAnimationFrame; window.requestAnimationFrame = (run) => setTimeout(() => frames(run), 300)',
       });
       await page.goto(`/servers/${fixture.server.id}/${channelId}${away ? `?message=${unread[0]}` : ''}`);
       await waitForText(page, away ? 'unread 0' : 'unread 69');

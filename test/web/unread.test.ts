@@ -67,4 +67,67 @@ describe('web: unread messages', () => {
     expect(refused.status).to.equal(403);
     await waitUntil(async () => (await readTo(channelId ?? '')) !== null, 'the mark');
   });
+
+  it('updates the badges of other channels when a mention is edited out, or the mention or the newest message is deleted', async () => {
+    const other = await newChannel('looking');
+    const channels = { edited: await newChannel('edited'), deleted: await newChannel('deleted'), newest: await newChannel('newest') };
+    const page = await openChannel(fixture.bob, other);
+    await page.getByRole('link', { name: 'newest', exact: true }).waitFor();
+    const mention = `<@${fixture.bob.id}>`;
+    const edited = await post(fixture.ada, channels.edited, mention);
+    await post(fixture.ada, channels.deleted, 'first');
+    const deleted = await post(fixture.ada, channels.deleted, mention);
+    const newest = await post(fixture.ada, channels.newest, 'gone soon');
+    for (const name of ['edited 1 mention', 'deleted 1 mention', 'newest unread'])
+      await page.getByRole('link', { name, exact: true }).waitFor();
+    await request(fixture.ada, 'PATCH', `/api/channels/${channels.edited}/messages/${edited.id}`, { content: 'nobody' });
+    await page.getByRole('link', { name: 'edited unread', exact: true }).waitFor();
+    await request(fixture.ada, 'DELETE', `/api/channels/${channels.deleted}/messages/${deleted.id}`);
+    await page.getByRole('link', { name: 'deleted unread', exact: true }).waitFor();
+    await request(fixture.ada, 'DELETE', `/api/channels/${channels.newest}/messages/${newest.id}`);
+    await page.getByRole('link', { name: 'newest', exact: true }).waitFor();
+    await waitForTitle(page, /^looking · Parlance$/);
+  });
+
+  it('shows a pinned message in the panel as it was edited', async () => {
+    const channelId = await newChannel('pinned');
+    const message = await post(fixture.ada, channelId, 'before');
+    await request(fixture.ada, 'PUT', `/api/channels/${channelId}/pins/${message.id}`);
+    const page = await openChannel(fixture.bob, channelId);
+    await page.getByRole('button', { name: /pinned/i }).click();
+    const panel = page.getByRole('complementary', { name: 'Pinned messages' });
+    await panel.getByText('before').waitFor();
+    await request(fixture.ada, 'PATCH', `/api/channels/${channelId}/messages/${message.id}`, { content: 'after' });
+    await panel.getByText('after').waitFor();
+  });
+
+  it('shows that somebody types for a while only', async () => {
+    const dm = await request<{ id: string }>(fixture.ada, 'POST', '/api/users/@me/channels', { recipientId: fixture.bob.id });
+    const channelId = await newChannel('typed');
+    for (const [id, path] of [
+      [channelId, `/servers/${fixture.server.id}/${channelId}`],
+      [dm.id, `/dms/${dm.id}`],
+    ] as const) {
+      const page = await openPage(fixture.bob);
+      await page.goto(path);
+      await page.getByRole('textbox', { name: /^Message / }).waitFor();
+      await request(fixture.ada, 'POST', `/api/channels/${id}/typing`);
+      await page.getByText('Ada Lovelace is typing…').waitFor();
+      await page.getByText('Ada Lovelace is typing…').waitFor({ state: 'detached' });
+    }
+  });
+
+  it('hides a long spoiler in the preview of a reply', async () => {
+    const channelId = await newChannel('spoiled');
+    const original = await post(fixture.ada, channelId, `||${'secret '.repeat(60)}||`);
+    await request(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'answer', replyTo: original.id });
+    const page = await openChannel(fixture.bob, channelId);
+    await page.getByRole('article').getByText('answer').waitFor();
+    await page.getByRole('link', { name: 'Ada Lovelace (spoiler)' }).waitFor();
+    await request(fixture.ada, 'PATCH', `/api/channels/${channelId}/messages/${original.id}`, {
+      content: `now ||${'secret '.repeat(60)}||`,
+    });
+    await page.getByRole('link', { name: 'Ada Lovelace now (spoiler)' }).waitFor();
+    expect(await page.getByText(/secret/).count()).to.equal(0);
+  });
 });

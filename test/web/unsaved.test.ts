@@ -17,10 +17,7 @@ describe('web: unsaved changes', () => {
   const openDraft = async (path: string, label: string): Promise<Page> => {
     const page = await openPage(fixture.ada);
     await page.goto(path.startsWith('/developers') ? '/developers' : '/');
-    await page.evaluate((to) => {
-      history.pushState(null, '', to);
-      dispatchEvent(new PopStateEvent('popstate'));
-    }, path);
+    await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
     const field = page.getByLabel(label, { exact: true }).first();
     await field.fill('a change that is not saved');
     return page;
