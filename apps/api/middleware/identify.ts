@@ -16,7 +16,7 @@ import { toAddressLoginBucket } from './login-limits.ts';
 import { createOwnerBudget } from './owner-budget.ts';
 import type { PathCredentials } from './path-credentials.ts';
 import { setRateHeaders } from './rate-headers.ts';
-import { cookieName, readToken } from './session-cookie.ts';
+import { accountHeader, cookieName, readToken } from './session-cookie.ts';
 
 /** Who calls, the id for what the request may create, and for a list of messages what was read with and beside the preflight. */
 export interface IdentifiedRequest {
@@ -128,6 +128,9 @@ export function createIdentify(platform: ApiPlatform, charges: AddressCharges, p
       return refuse('unauthorized', {
         hint: `Missing or invalid credentials. Send \`Authorization: Bot <token>\` or \`Bearer <token>\`, or the cookie ${cookieName}`,
       });
+    const namedAccountId = ctx.get(accountHeader);
+    if (namedAccountId !== '' && namedAccountId !== credential.account._id)
+      return refuse('unauthorized', { hint: `The credentials are not those of the account that ${accountHeader} names` });
     recordSessionUse(platform, credential.token, address);
     charges.confirm(token as string);
     await countForOwner(ctx, credential.account);

@@ -17,6 +17,8 @@ export const readCookie = (ctx: Context, baseUrl: string, cookie: Cookie): strin
   ctx.cookies.get(toCookieName(baseUrl, cookie)) ?? null;
 
 const sessionCookie: Cookie = { name: cookieName, path: '/', lifeMs: sessionLifeMs };
+/** The request header that names the account that a page shows. All tabs of a browser share the cookie, but not the account that they show. */
+export const accountHeader = 'Parlance-Account';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 

@@ -1,3 +1,6 @@
+import { describeRefusal, type RequestLine } from './error-texts.ts';
+import { reportRefusedCredential, shownAccountHeaders } from './shown-account.ts';
+
 /** An error of the API with its message (docs/behavior/requests.md#errors). If the API could not be reached, `status` is 0 and `code` is `unreachable`. */
 export class ApiError extends Error {
   readonly status: number;
@@ -32,10 +35,13 @@ export const unreachable = (): ApiError =>
 export const asApiError = (fault: unknown): ApiError =>
   fault instanceof ApiError
     ? fault
-    : new ApiError(0, { code: 'client_fault', message: fault instanceof Error ? fault.message : String(fault) });
+    : new ApiError(0, { code: 'client_fault', message: 'Something went wrong on this page. Reload it and try again.' });
 
-/** Reads a response body: JSON, or undefined when it is empty. Throws `ApiError` for a status outside 200–299 and for invalid JSON. */
-export function parseResponse<T>(status: number, text: string): T {
+/**
+ * Reads the body of a response to `request`: JSON, or undefined when it is empty. Throws `ApiError`, whose message is for people, for a status outside
+ * 200–299 and for invalid JSON. Reports a refused credential.
+ */
+export function parseResponse<T>(status: number, text: string, request: RequestLine): T {
   let body: unknown;
   try {
     body = text === '' ? undefined : JSON.parse(text);
@@ -43,7 +49,12 @@ export function parseResponse<T>(status: number, text: string): T {
     throw new ApiError(status, {});
   }
   if (status >= 200 && status < 300) return body as T;
-  throw new ApiError(status, body ?? {});
+  // The fields of a GET are parts of its URL, which the page has composed.
+  const error = new ApiError(status, { ...(body ?? {}), ...(request.method === 'GET' && { errors: [] }) });
+  const { code, errors, missing } = error;
+  error.message = describeRefusal({ status, code, errors, missing, message: (body as { message?: string } | undefined)?.message, request });
+  if (error.code === 'unauthorized') reportRefusedCredential();
+  throw error;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -55,13 +66,20 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Whether the request continues after the page that made it is closed. */
   keepalive?: boolean;
+  /** Whether the request is for whatever account is logged in, and not only for the one that the page shows. */
+  anyAccount?: boolean;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 /** How many times a GET is retried automatically after 429 or 503, and the longest `retryAfter` that is waited for, in seconds. */
 const readRetries = { times: 2, maxSecs: 5 };
 
-async function sendOnce<T>(method: Method, path: string, body: unknown, { key, signal, keepalive = false }: CallOptions): Promise<T> {
+async function sendOnce<T>(
+  method: Method,
+  path: string,
+  body: unknown,
+  { key, signal, keepalive = false, anyAccount = false }: CallOptions,
+): Promise<T> {
   const raw = body instanceof Blob;
   let response: Response;
   let text: string;
@@ -71,6 +89,7 @@ async function sendOnce<T>(method: Method, path: string, body: unknown, { key, s
       credentials: 'same-origin',
       keepalive,
       headers: {
+        ...(!anyAccount && shownAccountHeaders()),
         ...(body !== undefined && { 'Content-Type': raw ? body.type : 'application/json' }),
         ...(key !== undefined && { 'Idempotency-Key': key }),
       },
@@ -82,7 +101,7 @@ async function sendOnce<T>(method: Method, path: string, body: unknown, { key, s
     if (signal?.aborted) throw fault;
     throw unreachable();
   }
-  return parseResponse<T>(response.status, text);
+  return parseResponse<T>(response.status, text, { method, path, isPicture: raw });
 }
 
 /**

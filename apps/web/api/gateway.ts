@@ -2,12 +2,16 @@ import { signal } from '@preact/signals';
 import type { EventData, EventName } from '../../../lib/contract/events.ts';
 import { backoffMs } from './backoff.ts';
 import { call } from './call.ts';
+import { isOtherAccount } from './shown-account.ts';
 
 /** One gateway event: its name and payload (docs/delivery.md#events). */
 export type GatewayEvent = { [N in EventName]: { t: N; d: EventData<N> } }[EventName];
 
-/** The state of the connection. `live`: receives all events. `away`: reconnects automatically. `refused`: needs a new login. */
-export type Connection = 'connecting' | 'live' | 'away' | 'refused';
+/**
+ * The state of the connection. `live`: receives all events. `away`: reconnects automatically. `refused`: the session is not accepted; reconnects, in case
+ * that a new one has begun. `outdated`: this page speaks a protocol that the gateway does not accept; it must be loaded again.
+ */
+export type Connection = 'connecting' | 'live' | 'away' | 'refused' | 'outdated';
 
 /** The state of this page's only connection. */
 export const connection = signal<Connection>('connecting');
@@ -22,6 +26,8 @@ export interface Listener {
   onLive: (isResumed: boolean) => void;
   /** These accounts are offline. They are accounts that `sendWatch` named for the first time. */
   onOffline: (accountIds: readonly string[]) => void;
+  /** The session cookie is not valid any more, or it is of another account than the one that the page shows. */
+  onRefused: () => void;
 }
 
 /** The data that is needed to resume a session on another socket. */
@@ -33,7 +39,7 @@ interface Session {
 }
 
 type Frame =
-  | { op: 0; t: 'READY'; d: { sessionId: string; resumeUrl: string }; s: unknown }
+  | { op: 0; t: 'READY'; d: { user?: { id: string }; sessionId: string; resumeUrl: string }; s: unknown }
   | { op: 0; t: 'RESUMED'; d: unknown; s: unknown }
   | ({ op: 0; s: unknown } & GatewayEvent)
   | { op: 1 | 9 | 11; d: unknown }
@@ -42,8 +48,10 @@ type Frame =
   | { op: 10; d: { heartbeatIntervalMs: number } };
 
 const op = { dispatch: 0, heartbeat: 1, identify: 2, watch: 3, resume: 6, reconnect: 7, invalid: 9, hello: 10, ack: 11 } as const;
-/** Close codes after which reconnecting cannot succeed: a frame that is not accepted, invalid token, unknown version. */
-const fatalCloseCodes = [4002, 4004, 4012];
+/** Close codes of a page that the gateway does not understand: a frame that is not accepted, and an unknown version. Reconnecting cannot succeed. */
+const outdatedCloseCodes = [4002, 4012];
+/** The close code for an invalid session. The page also uses it when the session is of another account. */
+const refusedCode = 4004;
 /** The close code of a gateway node that does not understand `seq`. */
 const invalidSeqCode = 4007;
 /** The close code that the page sends when it intends to resume. After 1000 and 1001 the gateway ends the session. */
@@ -60,7 +68,7 @@ let send: ((code: number, d: unknown) => void) | undefined;
 export const sendWatch = (accountIds: readonly string[]): void => send?.(op.watch, { watch: accountIds });
 
 /** Connects with the session cookie, sends heartbeats, and reconnects after every interruption until `disconnect`. */
-export function connect({ onEvent, onLive, onOffline }: Listener): void {
+export function connect({ onEvent, onLive, onOffline, onRefused }: Listener): void {
   disconnect();
   connection.value = 'connecting';
   let session: Session | null = null;
@@ -94,11 +102,15 @@ export function connect({ onEvent, onLive, onOffline }: Listener): void {
     if (liveAt !== null && performance.now() - liveAt >= stableMs) failures = 0;
     liveAt = null;
     if (code === invalidSeqCode) session = null;
-    if (fatalCloseCodes.includes(code)) {
-      connection.value = 'refused';
+    if (outdatedCloseCodes.includes(code)) {
+      connection.value = 'outdated';
       return;
     }
-    if (connection.value === 'live') connection.value = 'away';
+    if (code === refusedCode) {
+      session = null;
+      connection.value = 'refused';
+      onRefused();
+    } else if (connection.value === 'live') connection.value = 'away';
     // After op 7 the gateway names the time, which spreads the clients of its node.
     retry = setTimeout(() => void open(), retryAfterMs ?? backoffMs(failures++));
   };
@@ -195,7 +207,8 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
         break;
     }
     if (session) session.seq = frame.s;
-    if (frame.t === 'READY') startSession({ id: frame.d.sessionId, resumeUrl: frame.d.resumeUrl, seq: frame.s }, false);
+    if (frame.t === 'READY' && frame.d.user && isOtherAccount(frame.d.user.id)) finish(refusedCode);
+    else if (frame.t === 'READY') startSession({ id: frame.d.sessionId, resumeUrl: frame.d.resumeUrl, seq: frame.s }, false);
     else if (frame.t !== 'RESUMED') onEvent(frame);
     else if (session) startSession(session, true);
   };

@@ -1,4 +1,5 @@
 import { ApiError, parseResponse, unreachable } from './call.ts';
+import { shownAccountHeaders } from './shown-account.ts';
 
 /** The input of `upload`: the path, the message, the files and a callback for the progress (0 to 1). */
 export interface Upload {
@@ -19,6 +20,7 @@ export function upload<T>({ path, payload, files, key, onProgress, signal }: Upl
     const request = new XMLHttpRequest();
     request.open('POST', path);
     request.setRequestHeader('Idempotency-Key', key);
+    for (const [name, value] of Object.entries(shownAccountHeaders())) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total, lengthComputable }) => {
       if (lengthComputable) onProgress(loaded / total);
     };
@@ -26,7 +28,7 @@ export function upload<T>({ path, payload, files, key, onProgress, signal }: Upl
     request.onabort = () => reject(new ApiError(0, { code: 'aborted', message: 'The upload was canceled.' }));
     request.onload = () => {
       try {
-        resolve(parseResponse<T>(request.status, request.responseText));
+        resolve(parseResponse<T>(request.status, request.responseText, { method: 'POST', path, isPicture: false }));
       } catch (fault) {
         reject(fault);
       }

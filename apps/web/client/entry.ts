@@ -1,15 +1,22 @@
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { currentPath } from '../state/session.ts';
 
-/** Returns where to go after a login: the path in `next` if it is a path of this origin, otherwise the start page. */
+/** The pages from which a login leads to the start page. */
+const entryPages = /^\/(login|register|reset-password|sign-in)([/?#]|$)/;
+
+/**
+ * Returns where to go after a login: the path in `next` if it is a path of this origin; on a page that asks for a login first, that page; otherwise the start
+ * page.
+ */
 export function useNext(): { path: string; proceed: () => void } {
   const { query, route } = useLocation();
-  const next = query.next ?? '';
-  const path = /^\/(?![/\\])/.test(next) ? next : '/';
+  const next = query.next ?? (entryPages.test(location.pathname) ? '' : currentPath());
+  const path = /^\/(?![/\\])/.test(next) && !entryPages.test(next) ? next : '/';
   return {
     path,
     proceed: () => {
-      if (/^\/developers(\/|$)/.test(path)) location.assign(path);
+      if (/^\/developers([/?#]|$)/.test(path)) location.assign(path);
       else route(path, true);
     },
   };

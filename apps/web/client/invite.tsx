@@ -6,7 +6,7 @@ import type { InvitePreview } from '../../../lib/contract/member.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 import { putServer } from '../state/servers.ts';
-import { me } from '../state/session.ts';
+import { loginPath, me, registerPath } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { countOf } from '../ui/counts.ts';
@@ -32,7 +32,7 @@ export function InvitePage(): JSX.Element {
       route(`/servers/${server.id}`, true);
     });
   const server = invite.value?.server;
-  const next = `?next=${encodeURIComponent(`/invite/${code}`)}`;
+  const here = path`/invite/${code}`;
   return (
     <main class="entry">
       <div class="form">
@@ -56,10 +56,10 @@ export function InvitePage(): JSX.Element {
         )}
         {server && !me.value && (
           <p>
-            <a class="button main" href={`/register${next}`}>
+            <a class="button main" href={registerPath(here)}>
               Create account
             </a>{' '}
-            <a class="button" href={`/login${next}`}>
+            <a class="button" href={loginPath(here)}>
               Log in
             </a>
           </p>

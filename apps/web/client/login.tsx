@@ -5,7 +5,7 @@ import type { LoginCodePreview } from '../../../lib/contract/auth.ts';
 import type { UserSummary } from '../../../lib/contract/user.ts';
 import { ApiError, call } from '../api/call.ts';
 import { instance, loadInstance } from '../state/instance.ts';
-import { login, me } from '../state/session.ts';
+import { login, me, registerPath } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
@@ -156,7 +156,7 @@ export function LoginPage(): JSX.Element {
         <ProviderLink path={path} />
         {instance.value?.registration !== 'closed' && (
           <p>
-            New here? <a href={`/register${location.search}`}>Create an account</a>
+            New here? <a href={registerPath(path)}>Create an account</a>
           </p>
         )}
       </form>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { instance, loadInstance } from '../state/instance.ts';
-import { register } from '../state/session.ts';
+import { loginPath, register } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
@@ -24,7 +24,7 @@ function NoRegistration({ isClosed, path }: { isClosed: boolean; path: string })
         </p>
         <ProviderLink path={path} />
         <p>
-          Already have an account? <a href={`/login${location.search}`}>Log in</a>
+          Already have an account? <a href={loginPath(path)}>Log in</a>
         </p>
       </div>
     </main>
@@ -70,7 +70,7 @@ export function RegisterPage(): JSX.Element {
         </Button>
         <ProviderLink path={path} />
         <p>
-          Already have an account? <a href={`/login${location.search}`}>Log in</a>
+          Already have an account? <a href={loginPath(path)}>Log in</a>
         </p>
       </form>
     </main>

@@ -3,7 +3,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { lazy, Route, Router, useLocation } from 'preact-iso';
 import { connection } from '../api/gateway.ts';
 import { servers } from '../state/servers.ts';
+import { currentPath, loginPath } from '../state/session.ts';
 import { loadState, start, stop } from '../state/start.ts';
+import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
 import { DeletionNotice } from './deletion-notice.tsx';
@@ -32,7 +34,7 @@ const serverOf = (path: string): string | undefined => /^\/servers\/(\d+)/.exec(
 const closesLists = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('.side-column a, .rail a[href="/discovery"]') !== null;
 
-/** Says that the connection is lost and reconnects automatically, or that the user has been logged out. */
+/** Says that the connection is lost and reconnects automatically, that the user has been logged out, or that the page is outdated. */
 function ConnectionBanner(): JSX.Element | null {
   switch (connection.value) {
     case 'away':
@@ -44,7 +46,13 @@ function ConnectionBanner(): JSX.Element | null {
     case 'refused':
       return (
         <p class="away" role="alert">
-          You have been logged out. <a href="/login">Log in again</a>
+          You have been logged out. <a href={loginPath(currentPath())}>Log in again</a>
+        </p>
+      );
+    case 'outdated':
+      return (
+        <p class="away" role="alert">
+          Parlance has been updated. <Button onClick={() => location.reload()}>Reload this page</Button>
         </p>
       );
     default:

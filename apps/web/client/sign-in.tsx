@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso';
 import type { PendingSignIn } from '../../../lib/contract/sign-in.ts';
 import { ApiError, call } from '../api/call.ts';
 import { instance, loadInstance } from '../state/instance.ts';
-import { me, restore } from '../state/session.ts';
+import { loginPath, me, restore } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
@@ -52,7 +52,7 @@ function Failed({ name, fault, path }: { name: string; fault: string; path: stri
         <>
           <ProviderLink path={path}>Try again</ProviderLink>
           <p>
-            <a href={`/login${path === '/' ? '' : `?next=${encodeURIComponent(path)}`}`}>Log in with a password</a>
+            <a href={loginPath(path)}>Log in with a password</a>
           </p>
         </>
       )}

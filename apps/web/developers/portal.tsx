@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso';
 import { type ApiError, asApiError } from '../api/call.ts';
-import { logout, me, restore } from '../state/session.ts';
+import { currentPath, loginPath, logout, me, restore } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
@@ -73,7 +73,7 @@ export function Portal(): JSX.Element {
     void (async () => {
       try {
         await restore();
-        if (!me.value) return location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+        if (!me.value) return location.replace(loginPath(currentPath()));
         await loadApplications();
         ready.value = true;
       } catch (reason) {

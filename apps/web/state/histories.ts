@@ -1,7 +1,8 @@
+import { isId } from '../../../lib/base/ids.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { truncateMarkup } from '../../../lib/base/markup-truncate.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import { asApiError, call, path, query } from '../api/call.ts';
+import { ApiError, asApiError, call, path, query } from '../api/call.ts';
 import { changeMessages, enqueueLoad, type History, histories, maxMessages, type StoredHistory, storedHistory } from './history-store.ts';
 import { mergeUser } from './people.ts';
 
@@ -115,6 +116,8 @@ export function loadAround(channelId: string, messageId: string): Promise<void> 
   const history = storedHistory(channelId);
   return enqueueLoad(history, async () => {
     if (history.messages.value.some(({ id }) => id === messageId)) return;
+    // The id may come from a link that was typed or cut.
+    if (!isId(messageId)) throw new ApiError(404, { code: 'not_found', message: 'This message doesn’t exist or you don’t have access.' });
     await loadPagesAround(history, messageId, limits.pageDefault, loadMessage(channelId, messageId));
   });
 }
@@ -230,7 +233,7 @@ export function changeReaction(channelId: string, messageId: string, emoji: stri
   // Applying a count twice gives a wrong count. During and shortly after a read, whose result may already include the reaction, the message is loaded again
   // instead.
   if (mine && history.isLoading) history.lateChanges.push(() => changeReaction(channelId, messageId, emoji, by, true));
-  if (!mine && (history.isLoading || Date.now() - history.loadedAt < uncertainMs)) return reloadMessage(channelId, messageId);
+  if (!mine && (history.isLoading || performance.now() - history.loadedAt < uncertainMs)) return reloadMessage(channelId, messageId);
   history.messages.value = history.messages.value.map((message) => {
     if (message.id !== messageId) return message;
     const known = message.reactions.find((reaction) => reaction.emoji === emoji);

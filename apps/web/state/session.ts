@@ -1,7 +1,10 @@
 import { signal } from '@preact/signals';
 import type { Session } from '../../../lib/contract/auth.ts';
 import type { Me } from '../../../lib/contract/user.ts';
-import { ApiError, call } from '../api/call.ts';
+import { ApiError, call, query } from '../api/call.ts';
+import { setShownAccount } from '../api/shown-account.ts';
+import { readStored, removeStored, writeStored } from '../ui/browser-storage.ts';
+import { keepToast } from '../ui/toast.tsx';
 import { removeDrafts } from './stored-drafts.ts';
 
 /** The logged-in user: null when nobody is logged in, undefined while this is not known. */
@@ -10,15 +13,68 @@ export const me = signal<Me | null | undefined>(undefined);
 /** The id of the logged-in user; empty when nobody is logged in. */
 export const myId = (): string => me.value?.id ?? '';
 
-/** Loads the logged-in user by the session cookie. Throws `ApiError` when the service cannot be reached. */
-export async function restore(): Promise<void> {
+/** Where the browser stores the id of the logged-in account, so that a change tells the other tabs. */
+const accountKey = 'parlance.account';
+
+/** Returns the account of the session cookie; null when nobody is logged in. Throws `ApiError` when the service cannot be reached. */
+async function loadMe(): Promise<Me | null> {
   try {
-    me.value = await call<Me>('GET', '/api/auth/me');
+    return await call<Me>('GET', '/api/auth/me', undefined, { anyAccount: true });
   } catch (fault) {
     if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
-    me.value = null;
+    return null;
   }
 }
+
+/** Loads the logged-in user by the session cookie. Throws `ApiError` when the service cannot be reached. */
+export async function restore(): Promise<void> {
+  const found = await loadMe();
+  me.value = found;
+  setShownAccount(found?.id ?? '', () => void checkSession());
+  if (found && readStored(accountKey) !== found.id) writeStored(accountKey, found.id);
+}
+
+const toNext = (path: string): string => query({ next: path === '/' ? undefined : path });
+
+/** Returns the path of the login page that leads back to `path`. */
+export const loginPath = (path: string): string => `/login${toNext(path)}`;
+
+/** Returns the path of the page that creates an account and leads back to `path`. */
+export const registerPath = (path: string): string => `/register${toNext(path)}`;
+
+/** Returns the path of the page that is open, with its query and fragment. */
+export const currentPath = (): string => location.pathname + location.search + location.hash;
+
+/** Leaves a page whose session is over. Its other parts must not ask to stay: nothing can be saved any more. */
+function leave(open: () => void): void {
+  addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true });
+  open();
+}
+
+let checking: Promise<void> | undefined;
+
+/**
+ * Finds out why the service refuses the session of this page. When it has ended, the login page is opened, which leads back to this place. When another
+ * account has logged in in this browser, the page is loaded again and shows that account. Otherwise, and when the service cannot be reached, nothing happens.
+ */
+export function checkSession(): Promise<void> {
+  const check = async (): Promise<void> => {
+    const shownId = myId();
+    const found = await loadMe().catch(() => undefined);
+    if (found === undefined || (found?.id ?? '') === shownId) return;
+    keepToast(found ? `You are now logged in as ${found.displayName} (${found.username}).` : 'You have been logged out.');
+    leave(() => (found ? location.reload() : location.replace(loginPath(currentPath()))));
+  };
+  checking ??= check().finally(() => {
+    checking = undefined;
+  });
+  return checking;
+}
+
+// Another tab has logged in or out.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === accountKey && me.value !== undefined && (newValue ?? '') !== myId()) void checkSession();
+});
 
 /** The credentials that the login page can send: a username and password, with two-factor authentication a code, or the one-time code of a login link. */
 export type Login = { username: string; password: string; code?: string } | { code: string };
@@ -42,5 +98,6 @@ export async function logout(): Promise<void> {
     if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
   });
   removeDrafts(myId());
+  removeStored(accountKey);
   location.assign('/login');
 }

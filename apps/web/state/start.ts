@@ -7,6 +7,7 @@ import { refreshHistories } from './histories.ts';
 import { refreshCommands } from './pending-commands.ts';
 import { loadedMemberLists, loadMembers } from './people.ts';
 import { sendUnsentMarks } from './reads.ts';
+import { checkSession } from './session.ts';
 import { loadSync, receiveEvent } from './sync.ts';
 import { putOffline, sendWatchAgain } from './watch.ts';
 
@@ -66,6 +67,7 @@ export function start(): void {
       sendWatchAgain();
     },
     onOffline: putOffline,
+    onRefused: () => void checkSession(),
   });
 }
 

@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import { describeRefusal, type Refused } from '../../apps/web/api/error-texts.ts';
+import { catalogue, type ErrorCode, newRefusal } from '../../lib/base/errors.ts';
+
+/** Words of requests, which the users of a page have not written. */
+const requestWords =
+  /`|authorization|bearer|header|request body|content type|idempotency|endpoint\b|path accepts|query|\/\w+\/|19 digits|before \(/i;
+
+/** The codes that only bots and the owners of applications get. Those know requests. */
+const forDevelopers: ErrorCode[] = ['not_answered', 'already_answered', 'interaction_expired', 'endpoint_unverified', 'secret_unreadable'];
+
+const say = (code: string, given: Partial<Refused> = {}): string =>
+  describeRefusal({
+    status: 400,
+    code,
+    message: undefined,
+    errors: [],
+    missing: [],
+    request: { method: 'POST', path: '/api/channels/1/messages', isPicture: false },
+    ...given,
+  });
+
+describe('texts of errors in the pages', () => {
+  for (const code of (Object.keys(catalogue) as ErrorCode[]).filter((one) => !forDevelopers.includes(one)))
+    it(`does not speak of requests for ${code}`, () => {
+      const reason = code.startsWith('invalid_') ? 'check before (Use an id of 19 digits)' : 'This account is already linked';
+      const fill = {
+        reason,
+        hint: 'Send `Authorization: Bot <token>`',
+        limit: 5,
+        what: 'channel',
+      };
+      const { message } = newRefusal(code as 'already_crossposted', fill as unknown as undefined);
+      const errors = code.startsWith('invalid_') ? [{ path: '/displayName', message: 'Use at most 32 characters.' }] : [];
+      const missing = code === 'missing_permission' ? ['Manage Messages'] : [];
+      expect(say(code, { message, errors, missing })).to.not.match(requestWords);
+    });
+
+  const cases: [string, string, Partial<Refused>, string][] = [
+    [
+      'a session that has ended',
+      'unauthorized',
+      { message: 'Missing or invalid credentials. Send `Authorization: Bot <token>`.' },
+      'You have been logged out. Log in again.',
+    ],
+    [
+      'a wrong password',
+      'unauthorized',
+      { message: 'Wrong username or password.', request: { method: 'POST', path: '/api/auth/login', isPicture: false } },
+      'Wrong username or password.',
+    ],
+    [
+      'an id in a link',
+      'invalid_request',
+      {
+        message: 'The request is not valid: check before (Use an id of 19 digits).',
+        request: { method: 'GET', path: '/api/channels/1/messages?before=abc', isPicture: false },
+      },
+      'This link or search isn’t valid.',
+    ],
+    [
+      'fields of a form',
+      'invalid_request',
+      {
+        errors: [
+          { path: '/displayName', message: 'Use at most 32 characters.' },
+          { path: '/name', message: 'This field is required.' },
+        ],
+      },
+      'Display name: Use at most 32 characters. Name: This field is required.',
+    ],
+    [
+      'an action that does not apply',
+      'invalid_request',
+      { message: 'The request is not valid: you cannot remove yourself; leave the server instead.' },
+      'You cannot remove yourself; leave the server instead.',
+    ],
+    [
+      'an unreadable picture',
+      'invalid_request',
+      {
+        message: 'The request is not valid: the body is not an image of the declared content type.',
+        request: { method: 'PUT', path: '/api/users/@me/avatar', isPicture: true },
+      },
+      'This picture can’t be read. Choose a PNG, JPEG, WebP or GIF file.',
+    ],
+    ['an option of a command', 'invalid_options', { errors: [{ path: 'who', message: 'Choose a member.' }] }, 'who: Choose a member.'],
+    ['no JSON', '', { status: 502 }, 'Something went wrong (HTTP status 502). Try again later.'],
+  ];
+  for (const [name, code, given, text] of cases) it(`says what is wrong with ${name}`, () => expect(say(code, given)).to.equal(text));
+});
