@@ -31,6 +31,11 @@ describe('composer: text to content', () => {
     ['keeps code within bold text', '**`@Ada` @Ada**', '**`@Ada` <@1>**'],
     ['keeps a link', 'https://x.example/@Ada', 'https://x.example/@Ada'],
     ['replaces a channel by its link', 'See #general.', `See ${channel.content}.`],
+    [
+      'replaces a name before and after letters of scripts without spaces',
+      'こんにちは@Adaさん、@Ada님 @Adaー',
+      'こんにちは<@1>さん、<@1>님 <@1>ー',
+    ],
     ['keeps names that were not chosen from a list', '@Eve @everyone', '@Eve @everyone'],
   ];
   for (const [what, text, content] of rows) it(what, () => expect(toContent(text, tokens, 'content')).to.equal(content));
@@ -98,6 +103,16 @@ describe('composer: completion query', () => {
     [':sm', ':sm@0'],
     ['so :+1', ':+1@3'],
     ['10:30', null],
+    ['こんにちは@gr', '@gr@5'],
+    ['你好，@gr', '@gr@3'],
+    ['好。:sm', ':sm@2'],
+    ['ok.@gr', '@gr@3'],
+    ['(see:#gen', '#gen@5'],
+    ['안녕@그', '@그@2'],
+    ['@Adaさ', null],
+    ['std::ve', null],
+    ['http://h/@gr', null],
+    ['_@gr', '@gr@1'],
     ['`@gr', null],
     ['`a` @gr', '@gr@4'],
     ['```\n@gr', null],

@@ -78,6 +78,7 @@ function Switcher({ onClose }: { onClose: () => void }): JSX.Element {
       <div class="field">
         <input
           type="text"
+          dir="auto"
           role="combobox"
           aria-label="Search servers, channels and people"
           aria-expanded="true"

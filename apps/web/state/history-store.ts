@@ -68,7 +68,7 @@ export function enqueueLoad(history: StoredHistory, load: () => Promise<void>): 
       throw fault;
     } finally {
       history.isLoading = false;
-      history.loadedAt = Date.now();
+      history.loadedAt = performance.now();
       for (const apply of history.lateChanges.splice(0)) apply();
     }
   };

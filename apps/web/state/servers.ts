@@ -36,7 +36,7 @@ export const receivedAt = new WeakMap<Channel, number>();
 
 /** Stores a full server from a response or a SERVER_CREATE event. */
 export function putServer(server: Server): void {
-  for (const channel of server.channels) receivedAt.set(channel, Date.now());
+  for (const channel of server.channels) receivedAt.set(channel, performance.now());
   servers.value = withEntry(servers.value, server.id, summaryOf(server));
   details.value = withEntry(details.value, server.id, server);
 }
@@ -49,7 +49,7 @@ export function dropServer(id: string): void {
 
 /** Replaces all servers of the user. */
 export function setServers(all: readonly Server[]): void {
-  for (const { channels: ownChannels } of all) for (const channel of ownChannels) receivedAt.set(channel, Date.now());
+  for (const { channels: ownChannels } of all) for (const channel of ownChannels) receivedAt.set(channel, performance.now());
   servers.value = new Map(all.map((server) => [server.id, summaryOf(server)]));
   details.value = new Map(all.map((server) => [server.id, server]));
 }
@@ -68,7 +68,7 @@ export function changeServer(id: string, change: (server: Server) => Server): vo
 }
 
 /** Adds or replaces a channel. `at` is when its state was received. */
-export function putChannel(channel: Channel, at = Date.now()): void {
+export function putChannel(channel: Channel, at = performance.now()): void {
   if (channel.serverId === null) return;
   receivedAt.set(channel, at);
   changeServer(channel.serverId, (server) => {

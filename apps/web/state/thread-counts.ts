@@ -23,7 +23,7 @@ function reloadLater(threadId: string): void {
 export function countInThread(channelId: string, by: 1 | -1): void {
   const thread = channels.value.get(channelId);
   if (thread?.kind !== 'thread') return;
-  const isUncertain = Date.now() - (receivedAt.get(thread) ?? 0) < uncertainMs;
+  const isUncertain = performance.now() - (receivedAt.get(thread) ?? 0) < uncertainMs;
   putChannel({ ...thread, messageCount: Math.max(0, (thread.messageCount ?? 0) + by) }, receivedAt.get(thread) ?? 0);
   if (isUncertain || timers.has(channelId)) reloadLater(channelId);
 }

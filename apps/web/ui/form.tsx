@@ -84,17 +84,27 @@ interface TextProps extends Omit<FieldProps, 'children'> {
   autofocus?: boolean;
 }
 
+/** The types of input whose text may be in any script. */
+const writtenTypes = ['text', 'search'];
+
 /** A text field: a single-line input or a text area. */
 export function TextField({ label, hint, error, value, onValue, lines, type = 'text', ...rest }: TextProps): JSX.Element {
   return (
     <Field label={label} error={error} hint={hint}>
       {(tie) =>
         lines ? (
-          <textarea {...tie} {...rest} rows={lines} value={value} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
+          <textarea
+            dir="auto"
+            {...tie}
+            {...rest}
+            rows={lines}
+            value={value}
+            onInput={({ currentTarget }) => onValue(currentTarget.value)}
+          />
         ) : (
           <input
             // The compiler has a separate type for each input type.
-            {...({ ...tie, ...rest, type } as JSX.IntrinsicElements['input'])}
+            {...({ dir: writtenTypes.includes(type) ? 'auto' : undefined, ...tie, ...rest, type } as JSX.IntrinsicElements['input'])}
             value={value}
             onInput={({ currentTarget }) => onValue(currentTarget.value)}
           />

@@ -1,7 +1,7 @@
 import { idTimeMs } from '../../../lib/base/ids.ts';
 import { countOf } from './counts.ts';
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
@@ -31,8 +31,10 @@ export const creationTimeOf = (id: string): string => momentOf(idTimeMs(id));
 /** `Today at 14:05`, `Yesterday at 14:05`, or the date and time as `momentOf`. */
 export function shortMomentOf(at: string, now: number = Date.now()): string {
   const day = new Date(at).toDateString();
-  if (day === new Date(now).toDateString()) return `Today at ${clockOf(at)}`;
-  if (day === new Date(now - 86_400_000).toDateString()) return `Yesterday at ${clockOf(at)}`;
+  const today = new Date(now);
+  if (day === today.toDateString()) return `Today at ${clockOf(at)}`;
+  // By the calendar: a day has 23 or 25 hours when the clocks change.
+  if (day === new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1).toDateString()) return `Yesterday at ${clockOf(at)}`;
   return momentOf(at);
 }
 

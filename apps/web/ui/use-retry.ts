@@ -6,12 +6,12 @@ const pausesMs = { first: 1_000, max: 30_000, resetAfter: 90_000 };
 
 // The whole page shares one backoff, because a failure of one part usually affects all.
 let pauseMs = pausesMs.first;
-let failedAt = 0;
+let failedAt = Number.NEGATIVE_INFINITY;
 
 /** Returns the pause before the next try, in milliseconds: twice the previous one, with jitter. */
 function nextPauseMs(): number {
-  if (Date.now() - failedAt > pausesMs.resetAfter) pauseMs = pausesMs.first;
-  failedAt = Date.now();
+  if (performance.now() - failedAt > pausesMs.resetAfter) pauseMs = pausesMs.first;
+  failedAt = performance.now();
   const jitteredMs = pauseMs * (0.5 + Math.random());
   pauseMs = Math.min(pauseMs * 2, pausesMs.max);
   return jitteredMs;

@@ -15,6 +15,11 @@ function getCooldownMs({ channel, permissions }: ChannelContext): number {
 
 const toCooldownId = ({ channelId }: ChannelContext, userId: string): string => `${channelId}:${userId}`;
 
+/** Whether a cooldown is over by the database's clock. If the clock was set back, a cooldown that would begin only after another one is not waited for. */
+const toIsOver = (cooldownMs: number): object => ({
+  $or: [{ $lte: ['$at', { $subtract: ['$$NOW', cooldownMs] }] }, { $gt: ['$at', { $add: ['$$NOW', cooldownMs] }] }],
+});
+
 /** The last cooldown of an account in a channel, and how many milliseconds of it are left by the database's clock; null when there is none. */
 async function findLastCooldown(
   platform: Platform,
@@ -22,7 +27,8 @@ async function findLastCooldown(
   cooldownMs: number,
 ): Promise<(CooldownDoc & { remainingMs: number }) | null> {
   // A cooldown that begins at this very moment may have a later time than this command's `$$NOW`.
-  const remainingMs = { $min: [cooldownMs, { $subtract: [{ $add: ['$at', cooldownMs] }, '$$NOW'] }] };
+  const leftMs = { $min: [cooldownMs, { $subtract: [{ $add: ['$at', cooldownMs] }, '$$NOW'] }] };
+  const remainingMs = { $cond: [toIsOver(cooldownMs), 0, leftMs] };
   const [found] = await platform.db.cooldowns.aggregate([{ $match: { _id: id } }, { $set: { remainingMs } }]).toArray();
   return (found ?? null) as (CooldownDoc & { remainingMs: number }) | null;
 }
@@ -51,11 +57,10 @@ export async function startCooldown(platform: Platform, context: ChannelContext,
   if (cooldownMs === 0) return;
   const { cooldowns, messages } = platform.db;
   const _id = toCooldownId(context, userId);
-  const isOverExpr = { $lte: ['$at', { $subtract: ['$$NOW', cooldownMs] }] };
   const retentionMs = limits.slowmodeMaxSecs * 1000;
   const fields = { at: '$$NOW', createId: { $literal: createId }, expiresAt: { $add: ['$$NOW', retentionMs] } };
   for (;;) {
-    if (await cooldowns.findOneAndUpdate({ _id, $expr: isOverExpr }, [{ $set: fields }])) return;
+    if (await cooldowns.findOneAndUpdate({ _id, $expr: toIsOver(cooldownMs) }, [{ $set: fields }])) return;
     const cooldown = await findLastCooldown(platform, _id, cooldownMs);
     if (cooldown) {
       // An earlier run of this create began the cooldown, or its message exists and the author has posted again since. It needs no second cooldown.

@@ -197,6 +197,14 @@ describe('slow mode', () => {
     await startCooldown(api.platform, context, member.id, String(createId));
   });
 
+  it('does not wait an hour when the clock of the database was set back by an hour', async () => {
+    const channelId = await addSlowChannel(5);
+    await post(channelId, member);
+    await age(channelId, member, -3_600_000);
+    expect((await post(channelId, member)).status).to.equal(201);
+    expect((await post(channelId, member)).body).to.include({ code: 'slowmode', retryAfter: 5 });
+  });
+
   it('the database deletes a cooldown after the longest slow mode', async () => {
     const channelId = await addSlowChannel(5);
     await post(channelId, member);

@@ -63,7 +63,7 @@ export function useCompletion({
 
   const onKey = (event: KeyboardEvent): boolean => {
     const item = items[at];
-    if (!isOpen || event.isComposing || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
+    if (!isOpen || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return false;
     if (event.key === 'ArrowDown') choose(at + 1);
     else if (event.key === 'ArrowUp') choose(Math.max(at, 0) - 1);
     else if (item && (event.key === 'Tab' || event.key === 'Enter')) onAccept(item);

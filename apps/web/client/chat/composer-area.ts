@@ -4,9 +4,9 @@ import { useLayoutEffect } from 'preact/hooks';
 /** Whether the user types on a touch device. There Enter inserts a line break, because on-screen keyboards have no convenient Shift key. */
 export const isTouch = (): boolean => matchMedia('(hover: none) and (pointer: coarse)').matches;
 
-/** Whether a key press submits the text: Enter alone, or with Ctrl or Cmd, but not during input method composition. */
+/** Whether a key press submits the text: Enter alone, or with Ctrl or Cmd. */
 export function isSendKey(event: KeyboardEvent): boolean {
-  if (event.key !== 'Enter' || event.isComposing || event.keyCode === 229 || event.altKey) return false;
+  if (event.key !== 'Enter' || event.altKey) return false;
   return event.ctrlKey || event.metaKey || (!event.shiftKey && !isTouch());
 }
 

@@ -6,28 +6,23 @@ import { countCodePoints } from '../../../../lib/base/text.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { sendTyping } from '../../state/typing.ts';
 import { IconButton } from '../../ui/button.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { showError } from '../../ui/toast.tsx';
 import type { ChannelContext } from '../channel-context.ts';
 import { commandLineOf } from './command-line.ts';
-import { CompletionCount, useCompletion } from './completion.tsx';
-import { queryAt } from './completion-query.ts';
-import { commandText, type Suggestion } from './completion-sources.tsx';
-import { useSuggestions } from './completion-suggest.ts';
+import type { Query } from './completion-query.ts';
+import { commandText } from './completion-sources.tsx';
 import { isSendKey, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-area.ts';
 import { type ChannelDraft, openCommandForm } from './composer-drafts.ts';
 import { CommandErrorNote, Counter, SlowModeNote, useCooldownSeconds } from './composer-notes.tsx';
 import { cancelReply } from './composer-reply.tsx';
 import { contentOf, lastOwnMessage, sendBlockerOf, sendDraft, sendMessage } from './composer-sending.ts';
-import { tokenFor } from './composer-tokens.ts';
 import { editing, replying } from './composing.ts';
 import type { EmojiPicker } from './emoji-picker.tsx';
 import { shortcodeBefore } from './emoji-shortcodes.ts';
 import { runTypedCommand } from './run-command.ts';
+import { useTextCompletion } from './text-completion.tsx';
 import { TypingLine } from './typing-line.tsx';
 import { pastedFiles } from './upload-drop.ts';
-
-const listNames = { '@': 'People and roles', '#': 'Channels', ':': 'Emoji', '/': 'Commands' } as const;
 
 /** The button that opens the emoji picker. The code of the picker is loaded when it is first opened. */
 function EmojiButton({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
@@ -75,8 +70,6 @@ export function ComposerForm({
   const { text, tokens } = draft;
   const area = useRef<HTMLTextAreaElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const caret = useSignal(text.value.length);
-  const focused = useSignal(false);
   const busy = useSignal(false);
   const secondsLeft = useCooldownSeconds(context);
   useAutoGrow(area, text.value);
@@ -87,8 +80,6 @@ export function ComposerForm({
     if (takesFocus || original) area.current?.focus();
   }, [takesFocus, original?.id]);
 
-  const query = focused.value ? queryAt(text.value, caret.value, tokens.keys()) : null;
-  const { items, busy: isLoadingCommands, error } = useSuggestions(context, query);
   const runChosen = (chosen: PickerCommand): void => {
     const rest = commandLineOf(text.value)?.rest ?? '';
     busy.value = true;
@@ -97,32 +88,14 @@ export function ComposerForm({
       busy.value = false;
     });
   };
-  const acceptCommand = (chosen: PickerCommand): void => {
-    const rest = text.value.slice(caret.value).trim();
+  const acceptCommand = (chosen: PickerCommand, { wanted }: Query, caret: number): void => {
+    const rest = text.value.slice(caret).trim();
     // A command that is typed in full and has no options needs no form.
-    if (chosen.kind === 'slash' && !chosen.options?.length && query?.wanted === chosen.name) runChosen(chosen);
+    if (chosen.kind === 'slash' && !chosen.options?.length && wanted === chosen.name) runChosen(chosen);
     else if (chosen.kind === 'slash') openCommandForm(draft, chosen, rest);
-    else if (area.current) replaceIn(area.current, 0, caret.value, `${commandText(chosen)} `);
+    else if (area.current) replaceIn(area.current, 0, caret, `${commandText(chosen)} `);
   };
-  const accept = ({ choice }: Suggestion): void => {
-    if (!query || !area.current) return;
-    if (choice.kind === 'command') return acceptCommand(choice.command);
-    let word: string;
-    if (choice.kind === 'text') word = choice.text;
-    else {
-      word = tokenFor(tokens, choice.sign, choice.names, choice.meaning);
-      if (word !== choice.meaning.content) tokens.set(word, choice.meaning);
-    }
-    const hasSpace = /^\s/.test(text.value.slice(caret.value));
-    replaceIn(area.current, query.start, caret.value, hasSpace ? word : `${word} `);
-  };
-  const completion = useCompletion({
-    items,
-    query: (query?.sign ?? '') + (query?.wanted ?? ''),
-    closeKey: `${query?.sign}${query?.start}`,
-    label: query ? listNames[query.sign] : '',
-    onAccept: accept,
-  });
+  const completion = useTextCompletion({ context, area, text: text.value, tokens, onCommand: acceptCommand });
 
   const submit = (): void => {
     if (busy.value) return;
@@ -131,15 +104,13 @@ export function ComposerForm({
       busy.value = false;
     });
   };
-  const updateCaret = (): void => {
-    caret.value = area.current?.selectionStart ?? 0;
-  };
   const onInput = ({ data }: InputEvent): void => {
     text.value = area.current?.value ?? '';
     draft.commandError.value = null;
-    updateCaret();
-    const typed = data === ':' ? shortcodeBefore(text.value, caret.value) : null;
-    if (typed && area.current) replaceIn(area.current, typed.start, caret.value, typed.emoji);
+    completion.updateCaret();
+    const caret = area.current?.selectionStart ?? 0;
+    const typed = data === ':' ? shortcodeBefore(text.value, caret) : null;
+    if (typed && area.current) replaceIn(area.current, typed.start, caret, typed.emoji);
     if (text.value.trim() !== '' && !text.value.startsWith('/')) sendTyping(channelId);
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -147,7 +118,7 @@ export function ComposerForm({
     const last = event.key === 'ArrowUp' && text.value === '' ? lastOwnMessage(context) : undefined;
     if (isSendKey(event)) submit();
     else if (last !== undefined) editing.value = last;
-    else if (event.key === 'Escape' && original && !event.isComposing) cancelReply(channelId);
+    else if (event.key === 'Escape' && original) cancelReply(channelId);
     else return;
     event.preventDefault();
   };
@@ -185,18 +156,14 @@ export function ComposerForm({
         <textarea
           ref={area}
           class="composer-text"
+          dir="auto"
           rows={1}
           aria-label={`Message ${context.name}`}
           placeholder={`Message ${context.name}`}
-          aria-autocomplete="list"
-          {...completion.fieldProps}
+          {...completion.areaProps}
           value={text.value}
           onInput={onInput}
           onKeyDown={onKey}
-          onKeyUp={updateCaret}
-          onClick={updateCaret}
-          onFocus={() => (focused.value = true)}
-          onBlur={() => (focused.value = false)}
           onPaste={(event) => {
             const files = mayAttach ? pastedFiles(event.clipboardData) : [];
             if (files.length === 0) return;
@@ -213,11 +180,8 @@ export function ComposerForm({
           disabled={busy.value || sendBlockerOf(draft, commandLineOf(text.value) ? 0 : secondsLeft) !== null}
         />
         {completion.list}
-        {query && (isLoadingCommands || error) && (
-          <div class="completion completion-wait">{error ? <ErrorNotice error={error} /> : <p class="soft">Loading commands…</p>}</div>
-        )}
       </form>
-      <CompletionCount count={items.length} isOpen={completion.isOpen} />
+      {completion.announcement}
       <div class="composer-foot soft">
         <TypingLine channelId={channelId} />
         <SlowModeNote context={context} secondsLeft={secondsLeft} />

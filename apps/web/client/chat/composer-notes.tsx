@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { skipsSlowmode } from '../../state/outgoing.ts';
-import { cooldownEnds } from '../../state/slowmode.ts';
+import { cooldownEnds, cooldownLeftMs } from '../../state/slowmode.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -13,10 +13,11 @@ import { spanOf } from '../../ui/times.ts';
 import { type ChannelContext, isSystemDm } from '../channel-context.ts';
 import type { CommandLineError } from './composer-drafts.ts';
 
-/** Returns the whole seconds left until a time of this page's clock, and rerenders the component every second. */
-export function useSecondsUntil(until: number): number {
+/** Returns how many seconds of the user's slow mode cooldown in a channel are left, and rerenders the component every second. */
+export function useCooldownSeconds({ channelId }: ChannelContext): number {
   const [, tick] = useState(0);
-  const leftMs = until - Date.now();
+  const end = cooldownEnds.value.get(channelId);
+  const leftMs = end ? cooldownLeftMs(end) : 0;
   useEffect(() => {
     if (leftMs <= 0) return undefined;
     // Rerender when the number of whole seconds changes.
@@ -25,9 +26,6 @@ export function useSecondsUntil(until: number): number {
   });
   return Math.max(0, Math.ceil(leftMs / 1000));
 }
-
-/** Returns how many seconds of the user's slow mode cooldown in a channel are left. */
-export const useCooldownSeconds = ({ channelId }: ChannelContext): number => useSecondsUntil(cooldownEnds.value.get(channelId) ?? 0);
 
 /** Shows that slow mode is on in a channel, and the rest of the cooldown; shows nothing without slow mode. */
 export function SlowModeNote({ context, secondsLeft }: { context: ChannelContext; secondsLeft: number }): JSX.Element | null {

@@ -1,4 +1,5 @@
 import { leafTokens, parseMarkup, type Token } from '../../../../lib/base/markup.ts';
+import { wordCharacter } from './word-boundary.ts';
 
 /** The meaning of a readable word in the composer: its form in a message, and its form in a command option. */
 export interface Meaning {
@@ -35,7 +36,7 @@ const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, 
  */
 function finderOf(tokens: Tokens): RegExp | undefined {
   const words = [...tokens.keys()].sort((a, b) => b.length - a.length).map(escaped);
-  return words.length ? new RegExp(`(?<![\\p{L}\\p{N}_\\\\])(?:${words.join('|')})(?![\\p{L}\\p{N}_])`, 'gu') : undefined;
+  return words.length ? new RegExp(`(?<!${wordCharacter}|\\\\)(?:${words.join('|')})(?!${wordCharacter})`, 'gu') : undefined;
 }
 
 /** Returns the code and links of a parsed text, in which tokens are not replaced. */

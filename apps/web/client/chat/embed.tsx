@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { EmbedView } from '../../../../lib/contract/embed.ts';
 import { ownPath } from '../../ui/links.ts';
-import { momentOf } from '../../ui/times.ts';
+import { shortMomentOf } from '../../ui/times.ts';
 import './embed.css';
 import { Link, Markup } from './markup.tsx';
 import { plainText } from './markup-text.ts';
@@ -78,7 +78,7 @@ export function EmbedCard({ embed, serverId }: { embed: EmbedView; serverId: str
         <p class="embed-footer hint">
           {footer && <bdi>{footer.text}</bdi>}
           {footer && timestamp && ' · '}
-          {timestamp && <time dateTime={timestamp}>{momentOf(timestamp)}</time>}
+          {timestamp && <time dateTime={timestamp}>{shortMomentOf(timestamp)}</time>}
         </p>
       )}
     </div>

@@ -84,7 +84,7 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
   const focusAt = (index: number): void => (grid.current?.children[index] as HTMLElement | undefined)?.focus();
   const onSearchKey = (event: KeyboardEvent): void => {
     const [first] = shown;
-    if (event.key === 'Enter' && first && !event.isComposing) {
+    if (event.key === 'Enter' && first) {
       event.preventDefault();
       pick(first.emoji);
     } else if (event.key === 'ArrowDown') {

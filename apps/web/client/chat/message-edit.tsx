@@ -7,17 +7,24 @@ import { patchMessage } from '../../state/histories.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
+import type { ChannelContext } from '../channel-context.ts';
 import { readableOf, toContent } from './composer-tokens.ts';
 import { editing } from './composing.ts';
 import { withEmojis } from './emoji-shortcodes.ts';
 import { mentionNames } from './markup-text.ts';
+import { useTextCompletion } from './text-completion.tsx';
 
-/** Edits the user's own message in place, with mentions shown by name as in `serverId`. Enter saves, Escape cancels. The focus then returns to where it was. */
-export function MessageEdit({ message: { id, channelId, content }, serverId }: { message: Message; serverId: string | null }): JSX.Element {
-  const readable = useMemo(() => readableOf(content, mentionNames(serverId)), []);
+/** Whether an element is in the upper half of the window, where a list of suggestions fits only below it. */
+const isInUpperHalf = (element: Element | null): boolean => (element?.getBoundingClientRect().top ?? 0) < innerHeight / 2;
+
+/** Edits the user's own message in place, with mentions shown by name. Enter saves, Escape cancels. The focus then returns to where it was. */
+export function MessageEdit({ message: { id, channelId, content }, context }: { message: Message; context: ChannelContext }): JSX.Element {
+  const readable = useMemo(() => readableOf(content, mentionNames(context.serverId)), []);
+  const tokens = useMemo(() => new Map(readable.tokens), []);
   const text = useSignal(readable.text);
   const task = useTask();
   const area = useRef<HTMLTextAreaElement>(null);
+  const completion = useTextCompletion({ context, area, text: text.value, tokens });
   useLayoutEffect(() => {
     const previousFocus = document.activeElement;
     area.current?.focus();
@@ -36,7 +43,7 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
     editing.value = null;
   };
   const save = async (): Promise<void> => {
-    const next = await withEmojis(toContent(text.value, readable.tokens, 'content'));
+    const next = await withEmojis(toContent(text.value, tokens, 'content'));
     if (next === content) return close();
     const done = await task.run(async () => {
       const edited = await call<Message>('PATCH', path`/api/channels/${channelId}/messages/${id}`, { content: next });
@@ -45,7 +52,7 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
     if (done) close();
   };
   const onKey = (event: KeyboardEvent): void => {
-    if (event.isComposing) return;
+    if (completion.onKey(event)) return;
     if (event.key === 'Escape') {
       event.stopPropagation();
       close();
@@ -56,14 +63,23 @@ export function MessageEdit({ message: { id, channelId, content }, serverId }: {
   };
   return (
     <div class="message-edit">
-      <textarea
-        ref={area}
-        aria-label="Edit message"
-        value={text.value}
-        rows={1}
-        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        onKeyDown={onKey}
-      />
+      <div class={`message-edit-field ${isInUpperHalf(area.current) ? 'list-below' : ''}`}>
+        <textarea
+          ref={area}
+          aria-label="Edit message"
+          dir="auto"
+          value={text.value}
+          rows={1}
+          {...completion.areaProps}
+          onInput={({ currentTarget }) => {
+            text.value = currentTarget.value;
+            completion.updateCaret();
+          }}
+          onKeyDown={onKey}
+        />
+        {completion.list}
+      </div>
+      {completion.announcement}
       <ErrorNotice error={task.error} />
       <div class="actions">
         <span class="hint">Enter to save, Escape to cancel</span>

@@ -100,7 +100,7 @@ export function MessageView({
       <div class="message-main">
         {!grouped && <AuthorLine message={message} serverId={serverId} tabIndex={tabIndex} />}
         {isEdited.value && !plain ? (
-          <MessageEdit message={message} serverId={serverId} />
+          <MessageEdit message={message} context={context} />
         ) : (
           <MessageBody message={message} serverId={serverId} covered={covered} />
         )}

@@ -37,6 +37,7 @@ function TextControl({ fieldProps, value, onFill }: ControlProps): JSX.Element {
       {...fieldProps}
       ref={ref}
       class="option-text"
+      dir="auto"
       rows={1}
       value={value.text}
       onInput={({ currentTarget }) => onFill({ text: currentTarget.value })}

@@ -68,6 +68,7 @@ export function OptionPicker({
         {...fieldProps}
         {...completion.fieldProps}
         type="text"
+        dir="auto"
         role="combobox"
         aria-expanded={completion.isOpen}
         aria-autocomplete="list"

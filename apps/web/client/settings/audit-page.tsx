@@ -11,7 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { momentOf } from '../../ui/times.ts';
+import { shortMomentOf } from '../../ui/times.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { useMembers } from '../people/use-member.ts';
 import { actorOf, changesOf, sentenceOf } from './audit-texts.ts';
@@ -24,7 +24,7 @@ function Entry({ entry, server }: { entry: AuditEntry; server: Server }): JSX.El
         <strong>{actorOf(entry)}</strong> {sentenceOf(server, entry)}
       </p>
       <time class="hint" dateTime={entry.createdAt}>
-        {momentOf(entry.createdAt)}
+        {shortMomentOf(entry.createdAt)}
       </time>
       {entry.reason !== null && <p>Reason: {entry.reason}</p>}
       {changes.length > 0 && (

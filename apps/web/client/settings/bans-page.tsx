@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField, useTask } from '../../ui/form.tsx';
-import { momentOf } from '../../ui/times.ts';
+import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 
@@ -81,7 +81,7 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
               <strong>{ban.user.displayName}</strong> <span class="soft">{ban.user.username}</span>
               <span class="settings-sub">{ban.reason ?? <span class="soft">No reason given</span>}</span>
               <time class="hint" dateTime={ban.createdAt}>
-                {momentOf(ban.createdAt)}
+                {shortMomentOf(ban.createdAt)}
               </time>
             </span>
             <Button aria-label={`Unban ${ban.user.displayName}`} onClick={() => (unbanning.value = ban)}>

@@ -10,7 +10,7 @@ import { channels, servers } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { momentOf } from '../../ui/times.ts';
+import { shortMomentOf } from '../../ui/times.ts';
 import { useLoaded } from '../../ui/use-loaded.ts';
 
 /** Returns the name of a channel and its server, as far as the user can see them. */
@@ -49,7 +49,7 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
           <li key={follower.channelId} class="settings-row">
             <span class="settings-row-text">
               {followerName(follower)}
-              <span class="hint settings-sub">Since {momentOf(follower.createdAt)}</span>
+              <span class="hint settings-sub">Since {shortMomentOf(follower.createdAt)}</span>
             </span>
             {canUnfollow(follower) && (
               <Button aria-label={`Stop following: ${followerName(follower)}`} onClick={() => (unfollowing.value = follower)}>

@@ -3,7 +3,7 @@ import type { WebhookDelivery, WebhookDeliveryPage } from '../../../../../lib/co
 import { call, path } from '../../../api/call.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ErrorNotice } from '../../../ui/error-notice.tsx';
-import { momentOf } from '../../../ui/times.ts';
+import { shortMomentOf } from '../../../ui/times.ts';
 import { useLoaded } from '../../../ui/use-loaded.ts';
 
 const eventNames: Record<string, string> = {
@@ -63,7 +63,7 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
               {items.map((one) => (
                 <tr key={one.id}>
                   <td>
-                    <time dateTime={one.at}>{momentOf(one.at)}</time>
+                    <time dateTime={one.at}>{shortMomentOf(one.at)}</time>
                   </td>
                   <td>{nameOf(one)}</td>
                   <td>

@@ -7,7 +7,7 @@ import { Button } from '../../../ui/button.tsx';
 import { CopyButton } from '../../../ui/copy.tsx';
 import { Confirm } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/form.tsx';
-import { momentOf } from '../../../ui/times.ts';
+import { shortMomentOf } from '../../../ui/times.ts';
 import { DraftForm, useDraftTask } from '../draft.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 
@@ -52,7 +52,7 @@ export function WebhookCard({
   return (
     <section class="settings-card" aria-labelledby={heading}>
       <h3 id={heading}>{name}</h3>
-      <p class="hint">Created {momentOf(createdAt)}</p>
+      <p class="hint">Created {shortMomentOf(createdAt)}</p>
       {url === null ? (
         <p>The URLs can’t be shown anymore because the server’s key was replaced. They still work. Reset them to get new ones.</p>
       ) : (
