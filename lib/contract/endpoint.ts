@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Choice, Described, ObjectOf } from './schemas.ts';
 import { HasMore, IdOf, Nullable, PageLimit, Timestamp } from './shared.ts';
+import { UserSummary } from './user.ts';
 
 /** The steps of a request to an Interactions Endpoint, in order (docs/behavior/interactions.md#saving-a-url). */
 export const EndpointStep = Choice(['url', 'dns', 'connect', 'tls', 'status', 'body'], {
@@ -59,6 +60,8 @@ export const EndpointDelivery = ObjectOf(
   {
     id: IdOf('interaction', 'The id of the entry, the same as `interactionId`.'),
     interactionId: IdOf('interaction', 'The interaction that was sent.'),
+    command: Type.String({ description: 'The name of the command that was used.', examples: ['weather'] }),
+    user: Nullable(UserSummary, 'The person who used it; null if the account is deleted.'),
     at: Described(Timestamp, 'When it was sent.'),
     status,
     ms: ms('How long the request took, in milliseconds.'),

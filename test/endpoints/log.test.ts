@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { EndpointDelivery, EndpointDeliveryPage } from '../../lib/contract/endpoint.ts';
+import type { Me } from '../../lib/contract/user.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { type Bot, makeApplication, makePerson, unknownId } from '../harness/factories.ts';
@@ -53,7 +54,7 @@ describe('GET /api/applications/{applicationId}/deliveries', () => {
   it('returns { items, hasMore } with every stored outcome, newest first', async () => {
     const bot = await makeApplication(api, owner);
     expect(await page(bot)).to.deep.equal({ items: [], hasMore: false });
-    const outcomes: Omit<EndpointDelivery, 'id' | 'interactionId' | 'at' | 'messageId'>[] = [
+    const outcomes: Omit<EndpointDelivery, 'id' | 'interactionId' | 'command' | 'user' | 'at' | 'messageId'>[] = [
       answered,
       { status: 200, ms: 0, outcome: 'deferred', reason: null },
       { status: 200, ms: 2999, outcome: 'empty', reason: null },
@@ -66,8 +67,10 @@ describe('GET /api/applications/{applicationId}/deliveries', () => {
       messageId: at === 0 ? unknownId : null,
     }));
     await put(docs);
+    const { id: userId, username, displayName, avatarUrl } = await send<Me>(api, 200, owner, 'GET', '/api/auth/me');
+    const user = { id: userId, username, displayName, avatarUrl };
     const items = docs.map(({ _id: id, deliveredAt, messageId }, at) => {
-      return { id, interactionId: id, at: deliveredAt?.toISOString(), ...outcomes[at], messageId };
+      return { id, interactionId: id, command: 'hello', user, at: deliveredAt?.toISOString(), ...outcomes[at], messageId };
     });
     expect(await page(bot)).to.deep.equal({ items: items.toReversed(), hasMore: false });
   });

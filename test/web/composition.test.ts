@@ -15,10 +15,8 @@ describe('web: input methods and scripts', () => {
   };
   /** Presses the Enter that confirms a composition: during it, as in Chromium, and after it with the key code 229, as in Safari. */
   const confirm = async (page: Page): Promise<void> => {
-    await page.evaluate(() => {
-      for (const more of [{ isComposing: true }, { keyCode: 229 }])
-        document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...more }));
-    });
+    await page.evaluate(`for (const more of [{ isComposing: true }, { keyCode: 229 }])
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ...more }))`);
   };
 
   /** Fields in which Enter does something. `done` shows that it did. */
@@ -170,7 +168,7 @@ describe('web: input methods and scripts', () => {
       const page = await fixture.openPage(fixture.bob);
       await open(page, channelId);
       const field = page.getByLabel(label).and(page.locator('input:not([type=radio]), textarea')).first();
-      const direction = (): Promise<string> => field.evaluate((element) => getComputedStyle(element).direction);
+      const direction = (): Promise<string> => field.evaluate('(element) => getComputedStyle(element).direction');
       for (const [text, expected] of [
         ['שלום', 'rtl'],
         ['hello', 'ltr'],

@@ -12,6 +12,7 @@ import { Button } from '../ui/button.tsx';
 import { countOf } from '../ui/counts.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
+import { isTemporary } from '../ui/use-retry.ts';
 
 /** The page of an invite: the server, and the button to join it. It can be opened without a login. */
 export function InvitePage(): JSX.Element {
@@ -36,7 +37,7 @@ export function InvitePage(): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
-        <h1>You’ve been invited</h1>
+        <h1>{loading.error && !isTemporary(loading.error) ? 'Invite not valid' : 'You’ve been invited'}</h1>
         <ErrorNotice error={loading.error} />
         {server && (
           <p class="invited">

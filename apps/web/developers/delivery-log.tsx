@@ -22,11 +22,18 @@ const outcomes: Record<EndpointDeliveryOutcome, { name: string; meaning: string 
 };
 const pageSize = 20;
 
-function Row({ delivery: { at, outcome, status, ms, reason, interactionId, messageId } }: { delivery: EndpointDelivery }): JSX.Element {
+function Row({
+  delivery: { at, command, user, outcome, status, ms, reason, interactionId, messageId },
+}: {
+  delivery: EndpointDelivery;
+}): JSX.Element {
   return (
     <tr>
       <td>
         <time dateTime={at}>{shortMomentOf(at)}</time>
+      </td>
+      <td>
+        <code>/{command}</code> <bdi class="soft">{user?.displayName ?? 'Deleted account'}</bdi>
       </td>
       <td>
         <strong class={`outcome ${outcome}`}>{outcomes[outcome].name}</strong>
@@ -75,6 +82,7 @@ export function DeliveryLog({ id }: { id: string }): JSX.Element {
             <thead>
               <tr>
                 <th scope="col">Time</th>
+                <th scope="col">Command and person</th>
                 <th scope="col">Outcome</th>
                 <th scope="col">HTTP status</th>
                 <th scope="col">Duration</th>

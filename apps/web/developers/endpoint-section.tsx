@@ -87,10 +87,15 @@ export function EndpointSection({ application }: { application: Application }): 
           placeholder="https://bot.example.org/interactions"
           autocomplete="off"
           value={url.value}
-          onValue={(value) => (url.value = value)}
+          onValue={(value) => {
+            url.value = value;
+            ping.value = null;
+          }}
           error={task.error?.at('/interactionsEndpointUrl')}
         />
         <ErrorNotice error={task.error} shown={['/interactionsEndpointUrl']} />
+        {saved !== null && !isSame && <p class="hint">Save the new URL first. Saving it sends a test request, too.</p>}
+        {saved === null && isSame && <p class="hint">Save a URL to send test requests to it.</p>}
         <div class="actions">
           <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
             Send test request

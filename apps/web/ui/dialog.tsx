@@ -5,6 +5,35 @@ import { Button, IconButton } from './button.tsx';
 import { ErrorNotice } from './error-notice.tsx';
 import { useTask } from './form.tsx';
 
+const fields = '.dialog-body > :not(header) :is(input, textarea, select):not([type="hidden"], [hidden], :disabled)';
+const mainActions = '.dialog-body > :not(header) :is(.button.main, .button.danger):not(:disabled)';
+
+/**
+ * Moves the focus from the close button, which the browser chooses because it is first, to the field that asks for it, the first field, or the main action. If
+ * these are still being loaded, it waits for them, until the user does something. Returns a function that ends the waiting.
+ */
+function focusMainControl(dialog: HTMLDialogElement): () => void {
+  const stop = new AbortController();
+  const changes = new MutationObserver(() => tryToFocus());
+  const end = (): void => {
+    changes.disconnect();
+    stop.abort();
+  };
+  const tryToFocus = (): void => {
+    const target =
+      dialog.querySelector<HTMLElement>('[autofocus]') ??
+      dialog.querySelector<HTMLElement>(fields) ??
+      [...dialog.querySelectorAll<HTMLElement>(mainActions)].at(-1);
+    if (!target) return;
+    target.focus();
+    end();
+  };
+  changes.observe(dialog, { childList: true, subtree: true, attributeFilter: ['disabled'] });
+  for (const event of ['keydown', 'pointerdown']) dialog.addEventListener(event, end, { signal: stop.signal });
+  tryToFocus();
+  return end;
+}
+
 /**
  * A modal dialog, open while it is rendered. It uses the browser's dialog element, which keeps the focus inside, restores it afterwards and closes with
  * Escape.
@@ -27,7 +56,9 @@ export function Dialog({
     const dialog = ref.current;
     const previousFocus = document.activeElement;
     dialog?.showModal();
+    const stopWaiting = dialog ? focusMainControl(dialog) : undefined;
     return () => {
+      stopWaiting?.();
       dialog?.close();
       if (previousFocus instanceof HTMLElement) previousFocus.focus();
     };
@@ -40,6 +71,10 @@ export function Dialog({
       onCancel={(event) => {
         event.preventDefault();
         onClose();
+      }}
+      onKeyDown={(event) => {
+        // The key that opened the dialog may still be pressed, and must not confirm it.
+        if (event.key === 'Enter' && event.repeat) event.preventDefault();
       }}
       onClick={(event) => {
         // A click on the backdrop has the dialog itself as its target.

@@ -2,6 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { type Badge, badges, type Profile, type ProfileQuery } from '../../contract/user.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -54,8 +55,12 @@ async function findSharedServers(platform: Platform, account: AccountDoc, caller
   };
 }
 
+/** Whether an account is the bot of an application of the caller. */
+const ownsBot = ({ db }: Platform, actor: Actor, { applicationId }: AccountDoc): Promise<boolean> =>
+  applicationId ? exists(db.applications, { _id: applicationId, ownerId: actor.id }) : Promise.resolve(false);
+
 /**
- * The profile of the caller, or of an account that shares a server or has a DM with the caller. 404 for all other ids. With a `serverId` of a server that both
+ * The profile of the caller, of the caller's own bot, or of an account that shares a server or has a DM with the caller. 404 for all other ids. With a `serverId` of a server that both
  * are in, it says when the account joined that server. The status is the one that others see.
  */
 export async function getProfile(platform: Platform, actor: Actor, userId: string, { serverId }: ProfileQuery): Promise<Profile> {
@@ -65,7 +70,13 @@ export async function getProfile(platform: Platform, actor: Actor, userId: strin
     findSharedServers(platform, account, actor.id),
     loadConnected(platform, [userId]),
   ]);
-  if (userId !== actor.id && mutual.length === 0 && !(await findDm(platform, actor.id, userId))) refuse('not_found', { what: 'user' });
+  if (
+    userId !== actor.id &&
+    mutual.length === 0 &&
+    !(await ownsBot(platform, actor, account)) &&
+    !(await findDm(platform, actor.id, userId))
+  )
+    refuse('not_found', { what: 'user' });
   const joinedAt = mutual.some(({ _id }) => _id === serverId) ? findMembership(serverId as string)?.joinedAt : undefined;
   const { username, displayName, customStatus, bio = null, pronouns = null, createdAt } = account;
   return {

@@ -5,6 +5,7 @@ import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import { deliveriesIndex } from '../../store/mongo/models/interaction.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { unseal } from '../../store/seal.ts';
+import { loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { requireOwnApplication } from '../applications/application-ownership.ts';
 import type { Actor } from '../members/access.ts';
 import { postToEndpoint, toEndpointTest } from './endpoint-requests.ts';
@@ -67,14 +68,18 @@ export async function listEndpointDeliveries(
   const inProgressFilter = { delivery: { $exists: false }, $expr: { $gt: [{ $add: ['$deliveredAt', outcomeDeadlineMs] }, '$$NOW'] } };
   const found = await platform.db.interactions
     .find({ ...sentFilter, $nor: [inProgressFilter] })
-    .project({ deliveredAt: 1, delivery: 1, messageId: 1 })
+    .project({ deliveredAt: 1, delivery: 1, messageId: 1, command: 1, userId: 1 })
     .sort({ _id: -1 })
     .hint(deliveriesIndex)
     .limit(limits.interactionDeliveriesListed)
     .toArray();
   const rest = before === undefined ? found : found.filter((one) => one._id < before);
-  const items = rest.slice(0, limit).map(({ _id: id, deliveredAt, delivery = lostDelivery, messageId }) => {
-    return { id, interactionId: id, at: deliveredAt.toISOString(), ...delivery, messageId };
+  const page = rest.slice(0, limit);
+  const accounts = await loadAccounts(platform, [...new Set(page.map(({ userId }) => userId as string))]);
+  const items = page.map(({ _id: id, deliveredAt, delivery = lostDelivery, messageId, command, userId }) => {
+    const account = accounts.get(userId);
+    const user = account ? toUserSummary(account) : null;
+    return { id, interactionId: id, command: command.name, user, at: deliveredAt.toISOString(), ...delivery, messageId };
   });
   return { items, hasMore: rest.length > limit };
 }

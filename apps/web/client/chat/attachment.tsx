@@ -7,19 +7,12 @@ import { Icon } from '../../ui/icon.tsx';
 import { ownPath } from '../../ui/links.ts';
 import { safeFileName } from '../../ui/safe-text.ts';
 import './attachment.css';
+import { sizeOf } from '../../ui/sizes.ts';
 import { ImageViewer } from './image-viewer.tsx';
 
 const maxSize = { width: 400, height: 320 };
 /** An image that is still being converted gets 503. It is requested again after `ms` milliseconds, at most `times` times. */
 const retry = { ms: 3_000, times: 10 };
-
-/** Formats a size in bytes for people: `1.4 MB`. */
-export function sizeText(bytes: number): string {
-  const units = ['bytes', 'kB', 'MB', 'GB'];
-  const power = Math.min(Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1024)), units.length - 1);
-  const count = bytes / 1024 ** power;
-  return `${power === 0 || count >= 100 ? Math.round(count) : count.toFixed(1)} ${units[power]}`;
-}
 
 /** Whether a file is shown as an image: a raster image whose size is known. */
 export const isImage = ({ contentType, width, height }: Attachment): boolean =>
@@ -93,7 +86,7 @@ function Card({ file: { filename, url, size } }: { file: Attachment }): JSX.Elem
       <Icon of={FileText} size="1.75em" />
       <span class="file-name">
         <bdi>{safeFileName(filename)}</bdi>
-        <span class="hint">{sizeText(size)}</span>
+        <span class="hint">{sizeOf(size)}</span>
       </span>
       <Icon of={Download} />
       <span class="visually-hidden">Download</span>

@@ -18,7 +18,8 @@ import { ChannelHeader, type Side } from './channel-header.tsx';
 import { Composer } from './composer.tsx';
 import { MessageList } from './message-list.tsx';
 
-const isWide = (): boolean => window.matchMedia('(min-width: 1100px)').matches;
+/** Matches when a panel fits beside the messages. On a narrower page, and on a zoomed one, it covers them. */
+const wide = window.matchMedia('(min-width: 1100px)');
 
 /** The page of a channel that is not in a list. An archived thread is loaded by its id; for other channels the API's error is shown. */
 function UnlistedChannel({ channelId }: { channelId: string }): JSX.Element {
@@ -48,10 +49,15 @@ function useLeaveRemovedChannel(context: ChannelContext | undefined, serverId: s
 }
 
 function ChannelView({ context, jumpTo }: { context: ChannelContext; jumpTo: string | undefined }): JSX.Element {
-  const side = useSignal<Side>(isWide() && context.serverId !== null ? 'members' : null);
+  const side = useSignal<Side>(wide.matches && context.serverId !== null ? 'members' : null);
   const close = (): void => {
     side.value = null;
   };
+  useEffect(() => {
+    // A panel that was beside the messages must not cover them when the page becomes narrow.
+    wide.addEventListener('change', close);
+    return () => wide.removeEventListener('change', close);
+  }, []);
   return (
     <main id="main" class="channel-page">
       <ChannelHeader context={context} side={side} />

@@ -82,14 +82,18 @@ function createDraft(channelId: string): ChannelDraft {
   return draft;
 }
 
-/** Opens the form for a command. `rest` is the text that was typed after its name, and becomes the value of the first field. */
+/**
+ * Opens the form for a command. `rest` is the text that was typed after its name, and becomes the value of the first field. If all options are optional, the
+ * first one has a field, so that there is one to type in.
+ */
 export function openCommandForm(draft: ChannelDraft, command: PickerCommand, rest: string): void {
   const first = command.options?.[0];
+  const hasRequired = command.options?.some(({ required }) => required) === true;
   const initialValues = first && rest !== '' ? ([[first.name, { text: rest }]] as const) : [];
   draft.commandForm.value = {
     command,
     values: signal<ReadonlyMap<string, FieldValue>>(new Map(initialValues)),
-    added: signal<readonly string[]>(initialValues.length && !first?.required ? [first?.name ?? ''] : []),
+    added: signal<readonly string[]>(first && (rest !== '' || !hasRequired) && !first.required ? [first.name] : []),
     error: signal<ApiError | null>(null),
   };
   draft.text.value = '';

@@ -15,7 +15,7 @@ import { isSendKey, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-a
 import { type ChannelDraft, openCommandForm } from './composer-drafts.ts';
 import { CommandErrorNote, Counter, SlowModeNote, useCooldownSeconds } from './composer-notes.tsx';
 import { cancelReply } from './composer-reply.tsx';
-import { contentOf, lastOwnMessage, sendBlockerOf, sendDraft, sendMessage } from './composer-sending.ts';
+import { canSend, contentOf, lastOwnMessage, sendDraft, sendMessage } from './composer-sending.ts';
 import { editing, replying } from './composing.ts';
 import type { EmojiPicker } from './emoji-picker.tsx';
 import { shortcodeBefore } from './emoji-shortcodes.ts';
@@ -177,7 +177,7 @@ export function ComposerForm({
           label="Send"
           type="submit"
           class="composer-send"
-          disabled={busy.value || sendBlockerOf(draft, commandLineOf(text.value) ? 0 : secondsLeft) !== null}
+          disabled={busy.value || !canSend(draft, commandLineOf(text.value) ? 0 : secondsLeft)}
         />
         {completion.list}
       </form>

@@ -5,8 +5,6 @@ import { discard, type Outgoing, send } from '../../state/outgoing.ts';
 import { withEntry } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { resetTyping } from '../../state/typing.ts';
-import { countOf } from '../../ui/counts.ts';
-import { showToast } from '../../ui/toast.tsx';
 import type { ChannelContext } from '../channel-context.ts';
 import { commandLineOf } from './command-line.ts';
 import { type ChannelDraft, draftFilesOf, draftOf } from './composer-drafts.ts';
@@ -21,14 +19,13 @@ import { fileErrors } from './upload-checks.ts';
 /** Returns the message content that a draft would send. */
 export const contentOf = ({ text, tokens }: ChannelDraft): string => toContent(text.value.trim(), tokens, 'content');
 
-/** Returns why a draft cannot be sent; null when it can be, `empty` when there is nothing to send. */
-export function sendBlockerOf(draft: ChannelDraft, secondsLeft: number): string | null {
+/** Whether a draft can be sent. If not, the composer shows why: the counter, the note about slow mode, or the error of a file. */
+export function canSend(draft: ChannelDraft, secondsLeft: number): boolean {
   const content = contentOf(draft);
   const files = draft.files.value.map(({ file }) => file);
-  if (isBlank(content) && files.length === 0) return 'empty';
-  if (countCodePoints(content) > limits.messageChars) return `A message can have at most ${countOf(limits.messageChars, 'character')}.`;
-  if (fileErrors(files).some((fault) => fault !== null)) return 'Remove the files that can’t be sent.';
-  return secondsLeft > 0 ? `Slow mode: you can send a message in ${secondsLeft} s.` : null;
+  const isEmpty = isBlank(content) && files.length === 0;
+  const isTooLong = countCodePoints(content) > limits.messageChars;
+  return !isEmpty && !isTooLong && secondsLeft === 0 && fileErrors(files).every((fault) => fault === null);
 }
 
 /** Empties a draft after it was sent. */
@@ -72,15 +69,11 @@ export function moveToComposer({ key, channelId, content, files, replyTo, mentio
   document.querySelector<HTMLTextAreaElement>('.composer-text')?.focus();
 }
 
-/** Sends a draft: as a command when it begins with one, otherwise as a message. Shows why when it cannot be sent. */
+/** Sends a draft: as a command when it begins with one, otherwise as a message. Does nothing when it cannot be sent. */
 export async function sendDraft(context: ChannelContext, draft: ChannelDraft, secondsLeft: number): Promise<void> {
   const line = draft.files.value.length === 0 ? commandLineOf(draft.text.value) : null;
   // Slow mode does not apply to commands.
-  const blocker = sendBlockerOf(draft, line ? 0 : secondsLeft);
-  if (blocker !== null) {
-    if (blocker !== 'empty') showToast(blocker, true);
-    return;
-  }
+  if (!canSend(draft, line ? 0 : secondsLeft)) return;
   const written = draft.text.value;
   const outcome = line ? await runCommandLine(context, draft, line) : 'message';
   // Keep text that was changed while the command was looked up.

@@ -40,6 +40,33 @@ const byName = new Map<string, Emoji>();
 /** Returns the emoji of a shortcode without colons; undefined when there is none or the emoji data are not loaded yet. */
 export const emojiNamed = (shortcode: string): Emoji | undefined => byName.get(shortcode);
 
+/** Emoji of 2018 and later, and joined ones. All fonts with emoji have the others, so these alone are drawn to see whether they can be. */
+const isRecent =
+  /[\u{1f6d5}-\u{1f6df}\u{1f6fa}-\u{1f6ff}\u{1f7e0}-\u{1f7ff}\u{1f90c}-\u{1f93f}\u{1f94d}-\u{1f9ff}\u{1fa70}-\u{1faff}\u200d]/u;
+
+/**
+ * Returns a function that tells whether the fonts of this device can draw an emoji. A missing character is drawn like a character that no font has; an emoji
+ * that is joined from several is then drawn as these, which is wider than one. Without a canvas, every emoji counts as drawable.
+ */
+function drawableEmojis(): (emoji: string) => boolean {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 16;
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  if (!context) return () => true;
+  context.font = '12px sans-serif';
+  context.textBaseline = 'top';
+  const draw = (text: string): string => {
+    context.clearRect(0, 0, 16, 16);
+    context.fillText(text, 0, 0);
+    return context.getImageData(0, 0, 16, 16).data.join();
+  };
+  const maxWidth = context.measureText('🎉').width * 1.5;
+  const missing = draw('\u{1fffe}');
+  // Without an emoji font nothing can be told, and everything is offered.
+  if (draw('🎉') === missing) return () => true;
+  return (emoji) => !isRecent.test(emoji) || (context.measureText(emoji).width <= maxWidth && draw(emoji) !== missing);
+}
+
 let loading: Promise<readonly Emoji[]> | undefined;
 
 async function load(): Promise<readonly Emoji[]> {
@@ -47,9 +74,10 @@ async function load(): Promise<readonly Emoji[]> {
     import('emojibase-data/en/compact.json').then((file) => file.default as Entry[]),
     import('emojibase-data/en/shortcodes/github.json').then((file) => file.default as Record<string, string | string[]>),
   ]);
+  const canDraw = drawableEmojis();
   const emojis = entries.flatMap(({ unicode, label, hexcode, tags = [], group, skins = [] }) => {
     // Flag letters and skin tones alone are not emoji to offer.
-    if (group === undefined || group === 2) return [];
+    if (group === undefined || group === 2 || !canDraw(unicode)) return [];
     const codes = shortcodes[hexcode] ?? [];
     return [
       {
@@ -76,10 +104,14 @@ export function loadEmojis(): Promise<readonly Emoji[]> {
   return loading;
 }
 
-/** Ranks how well an emoji matches the searched text: 0 is best, undefined is no match. */
+/**
+ * Ranks how well an emoji matches the searched text: the lowest number is best, undefined is no match. Among shortcodes that begin with the text, those of
+ * which more is typed are better.
+ */
 function rankOf({ label, shortcodes, tags }: Emoji, wanted: string): number | undefined {
   if (shortcodes.includes(wanted) || label === wanted) return 0;
-  if (shortcodes.some((code) => code.startsWith(wanted))) return 1;
+  const begun = shortcodes.filter((code) => code.startsWith(wanted)).map(({ length }) => length);
+  if (begun.length > 0) return 2 - wanted.length / Math.min(...begun);
   if (label.startsWith(wanted) || tags.includes(wanted)) return 2;
   if (label.includes(wanted) || shortcodes.some((code) => code.includes(wanted))) return 3;
   return tags.some((tag) => tag.startsWith(wanted)) ? 4 : undefined;

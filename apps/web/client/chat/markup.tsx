@@ -27,7 +27,12 @@ export function Markup({ content, serverId }: { content: string; serverId: strin
 }
 
 const renderTokens = (tokens: readonly Token[], serverId: string | null): JSX.Element[] =>
-  tokens.map((token) => <Piece key={token.start} token={token} serverId={serverId} />);
+  tokens.map((token, at) => {
+    // A block already ends its line, so the line break after it would show as an empty line.
+    const isAfterBlock = token.type === 'text' && tokens[at - 1]?.type === 'codeblock';
+    const shown = isAfterBlock ? { ...token, text: token.text.replace(/^\n/, '') } : token;
+    return <Piece key={token.start} token={shown} serverId={serverId} />;
+  });
 
 function Piece({ token, serverId }: { token: Token; serverId: string | null }): JSX.Element {
   switch (token.type) {

@@ -26,7 +26,7 @@ export function DeleteDialog({ message, serverId, onClose }: DialogProps): JSX.E
         </strong>{' '}
         <bdi>{text || 'attachment or embed'}</bdi>
       </blockquote>
-      <p class="hint">Its files are deleted too. This cannot be undone.</p>
+      <p class="hint">{message.attachments.length > 0 && 'Its files are deleted too. '}This cannot be undone.</p>
     </Confirm>
   );
 }

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { safeFileName } from '../../ui/safe-text.ts';
-import { sizeText } from './attachment.tsx';
+import { sizeOf } from '../../ui/sizes.ts';
 import { moveToComposer } from './composer-sending.ts';
 import { Markup } from './markup.tsx';
 
@@ -47,7 +47,7 @@ export function OutgoingView({ message, serverId }: { message: Outgoing; serverI
           <ul class="outgoing-files">
             {files.map((file, index) => (
               <li key={index}>
-                <bdi>{safeFileName(file.name)}</bdi> <span class="hint">{sizeText(file.size)}</span>
+                <bdi>{safeFileName(file.name)}</bdi> <span class="hint">{sizeOf(file.size)}</span>
               </li>
             ))}
           </ul>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { sizeText } from './attachment.tsx';
+import { sizeOf } from '../../ui/sizes.ts';
 import type { DraftFile } from './composer-drafts.ts';
 import { fileErrors } from './upload-checks.ts';
 
@@ -35,7 +35,7 @@ export function UploadChips({ files, onRemove }: { files: readonly DraftFile[]; 
             <bdi class="upload-name" title={file.name}>
               {file.name}
             </bdi>
-            <span class="soft">{sizeText(file.size)}</span>
+            <span class="soft">{sizeOf(file.size)}</span>
             {errors[at] && <span class="field-error">{errors[at]}</span>}
           </span>
           <IconButton of={X} label={`Remove ${file.name}`} onClick={() => onRemove(id)} />

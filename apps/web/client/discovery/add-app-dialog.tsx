@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { toPermissionNames } from '../../../../lib/base/permissions.ts';
+import { everyoneDefault, toPermissionNames } from '../../../../lib/base/permissions.ts';
 import type { AuthorizeInput, BotAuthorization } from '../../../../lib/contract/application.ts';
 import type { DirectoryApp } from '../../../../lib/contract/discovery.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
@@ -25,7 +25,7 @@ const manageableServers = (): Server[] =>
 export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () => void }): JSX.Element {
   const offered = manageableServers();
   const chosen = useSignal('');
-  const bits = useSignal(0);
+  const bits = useSignal<number>(everyoneDefault);
   const done = useSignal<BotAuthorization | null>(null);
   const task = useTask();
   const key = useCreateKey();

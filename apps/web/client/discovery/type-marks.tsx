@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { ServerType } from '../../../../lib/contract/server.ts';
 
-const names: Record<ServerType, [mark: string, meaning: string]> = {
+/** The mark of each server type, and what it means. */
+export const serverTypeNames: Record<ServerType, [mark: string, meaning: string]> = {
   official: ['Official', 'Run by the platform'],
   staff: ['Staff', 'Platform staff server'],
   developer: ['Developer', 'Platform developer server'],
@@ -14,8 +15,8 @@ export function TypeMarks({ types }: { types: readonly ServerType[] }): JSX.Elem
   return (
     <>
       {types.map((type) => (
-        <span key={type} class="tag" title={names[type][1]}>
-          {names[type][0]}
+        <span key={type} class="tag" title={serverTypeNames[type][1]}>
+          {serverTypeNames[type][0]}
         </span>
       ))}
     </>

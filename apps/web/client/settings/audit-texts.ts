@@ -1,9 +1,11 @@
 import { toPermissionNames } from '../../../../lib/base/permissions.ts';
 import type { AuditEntry } from '../../../../lib/contract/member.ts';
-import type { Server } from '../../../../lib/contract/server.ts';
+import type { Server, ServerType } from '../../../../lib/contract/server.ts';
 import { nameOf, userOf } from '../../state/people.ts';
 import { channels } from '../../state/servers.ts';
 import { categoryNames } from '../discovery/categories.ts';
+import { serverTypeNames } from '../discovery/type-marks.tsx';
+import { contentModeNames, kindNames } from './channels/kinds.ts';
 
 /** The sentence of each action, as it follows the actor's name. `{}` is replaced by the target. */
 const sentences: Record<string, string> = {
@@ -83,11 +85,15 @@ function nameOfId(server: Server, id: string): string {
 function valueOf(server: Server, field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'none';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (field === 'color' && typeof value === 'number') return `#${value.toString(16).padStart(6, '0')}`;
   if (typeof value === 'number') return bitFields.includes(field) ? toPermissionNames(value).join(', ') || 'none' : String(value);
   if (Array.isArray(value)) return value.map((one) => valueOf(server, field, one)).join(', ') || 'none';
   if (field === 'overwrites' && typeof value === 'object' && 'id' in value) return nameOfId(server, String(value.id));
   if (typeof value !== 'string') return JSON.stringify(value);
   if (field === 'iconUrl') return 'an image';
+  if (field === 'kind') return kindNames[value as keyof typeof kindNames] ?? value;
+  if (field === 'contentMode') return contentModeNames[value as keyof typeof contentModeNames] ?? value;
+  if (field === 'types') return serverTypeNames[value as ServerType]?.[0] ?? value;
   if (field === 'category') return categoryNames[value as keyof typeof categoryNames] ?? value;
   return /^\d{19}$/.test(value) ? nameOfId(server, value) : value;
 }

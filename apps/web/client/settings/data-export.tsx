@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
+import { sizeOf } from '../../ui/sizes.ts';
 import { dateOf, shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
@@ -18,9 +19,6 @@ const exportPath = '/api/users/@me/export';
 const pollMs = 5_000;
 
 const isUnderWay = (found: Export | null | undefined): boolean => found?.state === 'waiting' || found?.state === 'running';
-
-/** `12.3 MB`. */
-const sizeOf = (bytes: number): string => `${Math.max(0.1, bytes / 1_000_000).toFixed(1)} MB`;
 
 /** Asks for the password, and requests the archive. */
 function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; onClose: () => void }): JSX.Element {

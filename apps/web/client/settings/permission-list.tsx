@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { hasPermission, permissionBits } from '../../../../lib/base/permissions.ts';
 import { CheckField } from '../../ui/form.tsx';
 import { allPermissionNames, permissionTexts } from '../../ui/permission-texts.ts';
+import './permission-list.css';
 
 /** A list of permissions to check, each with its explanation. Permissions outside `held` cannot be changed, and the list says so. */
 export function PermissionList({

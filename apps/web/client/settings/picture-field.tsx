@@ -8,6 +8,7 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
+import { sizeOf } from '../../ui/sizes.ts';
 
 const acceptedTypes = 'image/png,image/jpeg,image/webp,image/gif';
 
@@ -70,11 +71,11 @@ export function PictureField({
           )}
         </div>
         <p class="hint" id={`${id}-hint`}>
-          PNG, JPEG, WebP or GIF, up to {limits.pictureBytes / 1024 / 1024} MB. The image is cropped to a square.
+          PNG, JPEG, WebP or GIF, up to {sizeOf(limits.pictureBytes)}. The image is cropped to a square.
         </p>
         {tooLarge.value && (
           <p class="field-error" role="alert">
-            This image is larger than {limits.pictureBytes / 1024 / 1024} MB.
+            This image is larger than {sizeOf(limits.pictureBytes)}.
           </p>
         )}
         <ErrorNotice error={task.error} />

@@ -7,7 +7,7 @@ import { may } from '../../../state/rights.ts';
 import { channels } from '../../../state/servers.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { orderedChannels } from '../../channel-context.ts';
+import { holdsMessages, orderedChannels, pathOf } from '../../channel-context.ts';
 import { ChannelEditor } from './channel-editor.tsx';
 import { kindNames } from './kinds.ts';
 import { NewChannelForm } from './new-channel-form.tsx';
@@ -83,9 +83,9 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
         <Dialog title="Create channel" onClose={() => (isCreating.value = false)}>
           <NewChannelForm
             server={server}
-            onCreated={({ id }) => {
+            onCreated={(channel) => {
               isCreating.value = false;
-              route(`${list}?channel=${id}`);
+              route(holdsMessages(channel) ? pathOf(channel.id) : `${list}?channel=${channel.id}`);
             }}
           />
         </Dialog>

@@ -10,6 +10,13 @@ export const kindNames: Record<ChannelKind, string> = {
   thread: 'thread',
 };
 
+/** The names of the content modes, as far as they need few words. */
+export const contentModeNames: Record<NonNullable<Channel['contentMode']>, string> = {
+  default: 'no restriction',
+  spoiler: 'hidden as spoilers',
+  age_restricted: 'age-restricted',
+};
+
 /** The value of the option "no category". */
 export const noCategory = '';
 

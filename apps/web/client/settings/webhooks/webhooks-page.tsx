@@ -8,6 +8,7 @@ import type { Webhook } from '../../../../../lib/contract/webhook.ts';
 import { call, path } from '../../../api/call.ts';
 import { may } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
+import { countOf } from '../../../ui/counts.ts';
 import { useCreateKey } from '../../../ui/create-key.ts';
 import { ErrorNotice } from '../../../ui/error-notice.tsx';
 import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
@@ -60,6 +61,20 @@ function NewWebhookForm({ channelId, onCreated }: { channelId: string; onCreated
   );
 }
 
+/** The most channels that are asked which of them have webhooks. */
+const maxAsked = 50;
+
+/** Returns how many webhooks each of the first channels has; a channel that cannot be read is left out. The channels are asked one after the other. */
+async function countWebhooks(channelIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  for (const id of channelIds.slice(0, maxAsked)) {
+    const found = await call<Webhook[]>('GET', path`/api/channels/${id}/webhooks`, undefined, { signal }).catch(() => null);
+    if (signal.aborted) break;
+    if (found) counts.set(id, found.length);
+  }
+  return counts;
+}
+
 function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
   const webhooks = useLoaded<Webhook[]>(
     (signal) => call('GET', path`/api/channels/${channelId}/webhooks`, undefined, { signal }),
@@ -93,7 +108,16 @@ export function WebhooksPage({ server }: { server: Server }): JSX.Element {
   const offered = manageableChannels(server.id);
   const chosen = useSignal('');
   const choose = useAskToChoose((id: string) => (chosen.value = id));
-  const channel = offered.find(({ id }) => id === chosen.value) ?? offered[0];
+  const counts = useLoaded(
+    (signal) =>
+      countWebhooks(
+        offered.map(({ id }) => id),
+        signal,
+      ),
+    [server.id],
+  ).value;
+  const withWebhooks = offered.filter(({ id }) => (counts?.get(id) ?? 0) > 0);
+  const channel = offered.find(({ id }) => id === chosen.value) ?? withWebhooks[0] ?? offered[0];
   return (
     <>
       <p class="soft">
@@ -102,11 +126,15 @@ export function WebhooksPage({ server }: { server: Server }): JSX.Element {
       </p>
       <SelectField
         label="Channel"
-        options={offered.map(({ id, name }) => ({ value: id, label: name ?? '' }))}
+        options={offered.map(({ id, name }) => ({
+          value: id,
+          label: `${name ?? ''}${counts?.get(id) ? ` (${countOf(counts.get(id) ?? 0, 'webhook')})` : ''}`,
+        }))}
         value={channel?.id ?? ''}
         onValue={choose}
       />
-      {channel && <ChannelWebhooks key={channel.id} channelId={channel.id} />}
+      {!counts && <p class="spinner">Loading…</p>}
+      {counts && channel && <ChannelWebhooks key={channel.id} channelId={channel.id} />}
     </>
   );
 }
