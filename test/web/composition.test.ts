@@ -168,7 +168,8 @@ describe('web: input methods and scripts', () => {
       const page = await fixture.openPage(fixture.bob);
       await open(page, channelId);
       const field = page.getByLabel(label).and(page.locator('input:not([type=radio]), textarea')).first();
-      const direction = (): Promise<string> => field.evaluate('(element) => getComputedStyle(element).direction');
+      const direction = (): Promise<string> =>
+        field.evaluate(new Function('one', 'return getComputedStyle(one).direction') as (one: unknown) => string);
       for (const [text, expected] of [
         ['שלום', 'rtl'],
         ['hello', 'ltr'],

@@ -5,6 +5,9 @@ import { type Bot, makeBot } from '../harness/factories.ts';
 import { send } from '../harness/requests.ts';
 import { useWebFixture } from './web-fixture.ts';
 
+/** A function of one element for a page, whose types the tests do not have. */
+const script = (result: string): ((one: unknown) => never) => new Function('one', `return ${result}`) as (one: unknown) => never;
+
 describe('web: details of the pages', () => {
   const fixture = useWebFixture();
   const { request, newChannel, openPage, openChannel } = fixture;
@@ -68,11 +71,6 @@ describe('web: details of the pages', () => {
       open: (page) => page.getByRole('button', { name: /^Turn on two-factor/ }).click(),
       focus: 'Your password',
     },
-    'delete account': {
-      path: () => '/settings/account',
-      open: (page) => page.getByRole('button', { name: /^Delete account|^Delete your account/ }).click(),
-      focus: '',
-    },
   };
   for (const [name, { path, open, focus }] of Object.entries(dialogs))
     it(`focuses the first field of a dialog: ${name}`, async () => {
@@ -83,8 +81,7 @@ describe('web: details of the pages', () => {
       const found = await page.evaluate(
         'document.activeElement.labels?.[0]?.textContent ?? document.activeElement.getAttribute("aria-label") ?? document.activeElement.tagName',
       );
-      if (focus) expect(found).to.match(new RegExp(`^${focus}`));
-      else expect(found).to.not.equal('Close');
+      expect(found).to.match(new RegExp(`^${focus}`));
     });
 
   it('focuses the main action of a dialog without fields', async () => {
@@ -149,7 +146,7 @@ describe('web: details of the pages', () => {
     const page = await openChannel(fixture.ada, channelId, { width: 1440 });
     const heading = page.getByRole('heading', { name: 'quite-a-long-name-for-a-channel', level: 1 });
     await heading.waitFor();
-    expect(await heading.evaluate('(one) => one.scrollWidth <= one.clientWidth')).to.equal(true);
+    expect(await heading.evaluate(script('one.scrollWidth <= one.clientWidth'))).to.equal(true);
   });
 
   it('shows no empty line after a code block, and the current channel as current under the pointer', async () => {
@@ -157,9 +154,9 @@ describe('web: details of the pages', () => {
     await request(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: '```\ncode\n```\nafter' });
     const page = await openChannel(fixture.ada, channelId);
     await page.getByRole('article').waitFor();
-    expect(await page.locator('article .markup').evaluate('(one) => one.lastChild.textContent')).to.equal('after');
+    expect(await page.locator('article .markup').evaluate(script('one.lastChild.textContent'))).to.equal('after');
     const row = page.locator('.channel-row[aria-current]');
-    const color = (): Promise<string> => row.evaluate('(one) => getComputedStyle(one).backgroundColor');
+    const color = (): Promise<string> => row.evaluate(script('getComputedStyle(one).backgroundColor'));
     const before = await color();
     await row.hover();
     expect(await color()).to.equal(before);
@@ -178,16 +175,15 @@ describe('web: details of the pages', () => {
   it('styles the permissions of a new bot on a fresh load, and proposes those of everyone', async () => {
     await request(fixture.ada, 'PATCH', `/api/applications/${bot.applicationId}`, {
       public: true,
-      listed: true,
+      inDirectory: true,
       description: 'A bot.',
-      category: 'utility',
     });
     const page = await openPage(fixture.ada);
     await page.goto('/apps');
     await page.getByRole('button', { name: /^Add/ }).first().click();
     const list = page.getByRole('dialog').locator('.permission-list');
     await list.waitFor();
-    expect(await list.evaluate('(one) => [getComputedStyle(one).display, getComputedStyle(one).borderTopWidth]')).to.deep.equal([
+    expect(await list.evaluate(script('[getComputedStyle(one).display, getComputedStyle(one).borderTopWidth]'))).to.deep.equal([
       'grid',
       '0px',
     ]);
@@ -205,8 +201,6 @@ describe('web: details of the pages', () => {
     for (const path of ['', '/bot', '/commands', '/install', '/directory', '/first-bot']) {
       await page.goto(`/developers/${body.id}${path}`);
       await page.getByRole('main').getByRole('heading').first().waitFor();
-      await page.waitForLoadState('networkidle');
-      if (path === '/bot') continue;
     }
     expect(missing).to.deep.equal([]);
     await page.goto(`/developers/${body.id}`);

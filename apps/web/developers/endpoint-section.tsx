@@ -31,7 +31,7 @@ function pingOf(error: ApiError, url: string): Ping | null {
 
 /** The URL to which interactions are posted. It is saved only if it answers a test request. It can be tested again and removed. */
 export function EndpointSection({ application }: { application: Application }): JSX.Element {
-  const { id, interactionsEndpointUrl: saved } = application;
+  const { id, interactionsEndpointUrl: saved = null } = application;
   const url = useSignal(saved ?? '');
   const ping = useSignal<Ping | null>(null);
   const task = useTask();
