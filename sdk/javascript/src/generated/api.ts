@@ -429,7 +429,7 @@ export class Api {
   }
 
   /**
-   * Returns the first answer, within the same 15 minutes. An ephemeral answer is not stored, so it is 404.
+   * Returns the first answer, within the same 15 minutes.
    *
    * The id and the token in the path are the credential; an `Authorization` header is ignored.
    *
@@ -440,7 +440,7 @@ export class Api {
   }
 
   /**
-   * Edits the first answer like a message, within the same 15 minutes.
+   * Edits the first answer like a message, within the same 15 minutes. After a defer this is the answer.
    *
    * The id and the token in the path are the credential; an `Authorization` header is ignored.
    *
@@ -849,7 +849,7 @@ export class Api {
   }
 
   /**
-   * Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.
+   * Sets the permission overwrite of a channel for a role or member. Needs Manage Roles.
    *
    * For bots and people.
    *
@@ -872,6 +872,19 @@ export class Api {
    */
   deleteOverwrite(channelId: string, roleOrUserId: string, options?: RequestOptions): Promise<void> {
     return this.#send<void>({ method: 'DELETE', route: '/api/channels/{channelId}/overwrites/{roleOrUserId}', path: [channelId, roleOrUserId] }, options);
+  }
+
+  /**
+   * Replaces the permission overwrites of a channel by those of its category. Needs Manage Roles.
+   *
+   * For bots and people.
+   *
+   * Counts against the rate limit bucket `caller`.
+   *
+   * `POST /api/channels/{channelId}/sync-overwrites`
+   */
+  syncOverwrites(channelId: string, options?: RequestOptions): Promise<Channel> {
+    return this.#send<Channel>({ method: 'POST', route: '/api/channels/{channelId}/sync-overwrites', path: [channelId] }, options);
   }
 
   /**

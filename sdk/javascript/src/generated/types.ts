@@ -1131,10 +1131,14 @@ export interface ReadState {
   channelId: string;
   /** The newest message that was read; null if the person has never marked the channel as read. */
   readMessageId: string | null;
+  /** Messages of others with greater ids are unread: the read mark, or without one an id of the time when the person joined the server. Zeros in a direct message channel without a mark. */
+  unreadAfterId: string;
   /** The newest message of the channel; null if there is none. */
   lastMessageId: string | null;
   /** The number of unread messages of others that mention the person, a role of the person, or everyone. At most 99 are counted. */
   mentions: number;
+  /** The messages that `mentions` counts, the newest ones, oldest first. */
+  mentionMessageIds: string[];
 }
 
 /** The read mark of a person in a channel has moved to this message. */
@@ -1151,7 +1155,7 @@ export interface ReplyPreview {
   id: string;
   /** The author of that message. */
   author: Author;
-  /** The first 200 characters of its text. It may be empty. */
+  /** The start of its text, at most 200 characters, with formatting that is cut closed again. It may be empty. */
   content: string;
   /** Whether it has files. */
   hasAttachments: boolean;

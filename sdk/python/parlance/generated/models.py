@@ -1492,6 +1492,12 @@ class ReadState:
     read_message_id: str | None
     """The newest message that was read; null if the person has never marked the channel as read."""
 
+    unread_after_id: str
+    """
+    Messages of others with greater ids are unread: the read mark, or without one an id of the time when the person joined
+    the server. Zeros in a direct message channel without a mark.
+    """
+
     last_message_id: str | None
     """The newest message of the channel; null if there is none."""
 
@@ -1500,6 +1506,9 @@ class ReadState:
     The number of unread messages of others that mention the person, a role of the person, or everyone. At most 99 are
     counted.
     """
+
+    mention_message_ids: Sequence[str]
+    """The messages that `mentions` counts, the newest ones, oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1524,7 +1533,7 @@ class ReplyPreview:
     """The author of that message."""
 
     content: str
-    """The first 200 characters of its text. It may be empty."""
+    """The start of its text, at most 200 characters, with formatting that is cut closed again. It may be empty."""
 
     has_attachments: bool
     """Whether it has files."""

@@ -433,7 +433,7 @@ class Api:
 
     async def get_original_answer(self, interaction_id: str, interaction_token: str) -> Message:
         """
-        Returns the first answer, within the same 15 minutes. An ephemeral answer is not stored, so it is 404.
+        Returns the first answer, within the same 15 minutes.
 
         The id and the token in the path are the credential; an `Authorization` header is ignored.
 
@@ -451,7 +451,7 @@ class Api:
         embeds: Sequence[Embed | EmbedView] | None = None,
     ) -> Message:
         """
-        Edits the first answer like a message, within the same 15 minutes.
+        Edits the first answer like a message, within the same 15 minutes. After a defer this is the answer.
 
         The id and the token in the path are the credential; an `Authorization` header is ignored.
 
@@ -970,7 +970,7 @@ class Api:
 
     async def set_overwrite(self, channel_id: str, role_or_user_id: str, *, allow: int, deny: int) -> Channel:
         """
-        Sets the permission overwrite of a channel for a role or member below the caller’s highest role. Needs Manage Roles.
+        Sets the permission overwrite of a channel for a role or member. Needs Manage Roles.
 
         For bots and people.
 
@@ -996,6 +996,19 @@ class Api:
         ``DELETE /api/channels/{channelId}/overwrites/{roleOrUserId}``
         """
         await self._send(Request("DELETE", "/api/channels/{channelId}/overwrites/{roleOrUserId}", (channel_id, role_or_user_id,)))
+
+    async def sync_overwrites(self, channel_id: str) -> Channel:
+        """
+        Replaces the permission overwrites of a channel by those of its category. Needs Manage Roles.
+
+        For bots and people.
+
+        Counts against the rate limit bucket `caller`.
+
+        ``POST /api/channels/{channelId}/sync-overwrites``
+        """
+        answer: Channel = decode(Channel, await self._send(Request("POST", "/api/channels/{channelId}/sync-overwrites", (channel_id,))))
+        return answer
 
     async def list_roles(self, server_id: str) -> list[Role]:
         """
