@@ -91,7 +91,7 @@ function toOrientationSegment(segment: Buffer): Buffer {
   const [main] = readTiffDirectories(tiff);
   const orientation = main?.entries.find(({ tag }) => tag === tiffTags.orientation)?.firstValue ?? 1;
   if (orientation < 2 || orientation > 8) return Buffer.alloc(0);
-  return Buffer.from(`ffe10022${'457869660000'}4d4d002a000000080001011200030000000100${`0${orientation}`}000000000000`, 'hex');
+  return Buffer.from(`ffe100224578696600004d4d002a0000000800010112000300000001000${orientation}000000000000`, 'hex');
 }
 
 function cleanJpeg(file: Buffer): Buffer {

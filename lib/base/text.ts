@@ -49,7 +49,7 @@ export const foldCase = (text: string): string =>
 
 /** Accents and other marks that a search ignores: those of Latin, Greek and Cyrillic letters, and the vowel points of Hebrew and Arabic. */
 const searchedMarks =
-  /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/g;
+  /[\u0300-\u036f]|[\u0591-\u05bd]|\u05bf|[\u05c1-\u05c2]|[\u05c4-\u05c5]|\u05c7|[\u064b-\u065f]|\u0670|[\u1ab0-\u1aff]|[\u1dc0-\u1dff]|[\u20d0-\u20ff]|[\ufe20-\ufe2f]/g;
 /** Letters that have no accent for Unicode, but one for people. */
 const plainLetters: Readonly<Record<string, string>> = {
   ø: 'o',

@@ -153,7 +153,7 @@ describe('metadata of files that are not converted', () => {
   });
 
   it('ends for every file, however broken', async () => {
-    const whole = await Promise.all(files.map(([, makeFile]) => makeFile()));
+    const whole = await Promise.all(files.map(async ([, makeFile]) => makeFile()));
     const changes = fc.array(fc.tuple(fc.nat(2_000), fc.constantFrom(0, 1, 0x7f, 0x80, 0xff)), { maxLength: 8 });
     fc.assert(
       fc.property(fc.constantFrom(...whole), changes, fc.nat(2_000), (file, bytes, end) => {

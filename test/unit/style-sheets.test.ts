@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
-const list = (folder: string, ending: string): string[] =>
+const listFiles = (folder: string, ending: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(ending))
     .map((file) => join(folder, file));
-const sheets = list('apps/web', '.css');
+const sheets = listFiles('apps/web', '.css');
 /** The classes of the components that show a dialog: it is a descendant of their elements, and has headings, lists and buttons of its own. */
 const classesAroundDialogs = new Set(
-  list('apps/web/client', '.tsx')
+  listFiles('apps/web/client', '.tsx')
     .map(read)
     .filter((code) => /<(Dialog|Confirm|\w+Dialog)\b/.test(code))
     // `field` is the class of all fields, which may be in a dialog.

@@ -1,5 +1,5 @@
 import { foldSearch } from '../../base/text.ts';
-import type { Collection, Collections, Filter, Update } from './database.ts';
+import type { Collection, Collections, Filter } from './database.ts';
 import { type Batch, inBatches } from './migration-batches.ts';
 
 /** How many documents are read at once. */
@@ -19,15 +19,15 @@ function foldCollection(collection: Collection<Searched>, after: string): AsyncI
       .find({ _id: { $gt: position } }, { projection: { search: 1, serverId: 1 } })
       .sort({ _id: 1 })
       .limit(batchSize)
-      .toArray() as unknown as Promise<Searched[]>;
+      .toArray();
   const fold = async (batch: readonly Searched[]): Promise<void> => {
     const updates = batch.flatMap(({ _id, serverId, search = {} }) => {
       const changed = Object.entries(search).filter(([, text]) => foldSearch(text) !== text);
       if (changed.length === 0) return [];
       const unchanged = Object.fromEntries(changed.map(([field, text]) => [`search.${field}`, text]));
       const $set = Object.fromEntries(changed.map(([field, text]) => [`search.${field}`, foldSearch(text)]));
-      const filter = { _id, ...(serverId === undefined ? {} : { serverId }), ...unchanged } as unknown as Filter<Searched>;
-      return [{ updateOne: { filter, update: { $set } as unknown as Update<Searched> } }];
+      const filter = { _id, ...(serverId === undefined ? {} : { serverId }), ...unchanged } as Filter<Searched>;
+      return [{ updateOne: { filter, update: { $set } } }];
     });
     if (updates.length > 0) await collection.bulkWrite(updates, { ordered: false });
   };
