@@ -7,7 +7,7 @@ import { Nullable, OwnPassword, Timestamp } from './shared.ts';
 export const TwoFactorCode = Type.String({
   minLength: 1,
   maxLength: limits.twoFactorCodeChars,
-  pattern: '^[0-9A-Za-z\\s-]*$',
+  pattern: '^[\\x20-\\x7e\\s]*$',
   patternText: 'Use the six digits that the app shows, or a recovery code.',
   description: 'A code of six digits of the authenticator app, or a recovery code. Spaces, dashes and case do not matter.',
   examples: ['123456'],

@@ -107,7 +107,6 @@ describe('the text of two-factor codes', () => {
     '\ud83d\ud83d\ud83d\ud83d\ud83d\ud83d',
     'ⅣⅣⅣⅣⅣⅣ',
     'ßßßßßß',
-    '$where',
   ];
 
   it('400 for the confirmation of a setup', async () => {

@@ -142,7 +142,8 @@ describe('two-factor authentication of a person', () => {
     const login = { username: person.username, password };
     await refused(api, [401, 'two_factor_required'], null, 'POST', '/api/auth/login', login);
     const session = await newSession(nextCode());
-    await send(api, 204, session, 'PUT', '/api/users/@me/password', { currentPassword: password, newPassword: password });
+    const passwords = { currentPassword: password, newPassword: password };
+    await send(api, 204, session, 'PUT', '/api/users/@me/password', { ...passwords, code: nextCode() });
     await refused(api, [401, 'two_factor_required'], null, 'POST', '/api/auth/login', login);
   });
 

@@ -204,9 +204,17 @@ describe('read marks', () => {
 
     it('lists a DM and its mentions only for its two accounts', async () => {
       const dm = await send<{ id: string }>(api, 201, me, 'POST', '/api/users/@me/channels', { recipientId: owner.id });
-      expect(await stateOf(dm.id)).to.deep.equal({ channelId: dm.id, readMessageId: null, lastMessageId: null, mentions: 0 });
+      expect(await stateOf(dm.id)).to.deep.equal({
+        channelId: dm.id,
+        readMessageId: null,
+        unreadAfterId: '0'.repeat(19),
+        lastMessageId: null,
+        mentions: 0,
+        mentionMessageIds: [],
+      });
       const last = await post(dm.id, `<@${me.id}>`, owner);
-      expect(await stateOf(dm.id)).to.deep.equal({ channelId: dm.id, readMessageId: null, lastMessageId: last, mentions: 1 });
+      expect(await stateOf(dm.id)).to.include({ readMessageId: null, unreadAfterId: '0'.repeat(19), lastMessageId: last, mentions: 1 });
+      expect((await stateOf(dm.id))?.mentionMessageIds).to.deep.equal([last]);
       expect((await stateOf(dm.id, owner))?.mentions).to.equal(0);
       await mark(dm.id, last);
       expect((await stateOf(dm.id))?.mentions).to.equal(0);
@@ -223,7 +231,14 @@ describe('read marks', () => {
       const last = await post(threadId, '@everyone');
       expect(await stateOf(threadId)).to.equal(undefined);
       await mark(threadId, threadId);
-      expect(await stateOf(threadId)).to.deep.equal({ channelId: threadId, readMessageId: threadId, lastMessageId: last, mentions: 1 });
+      expect(await stateOf(threadId)).to.deep.equal({
+        channelId: threadId,
+        readMessageId: threadId,
+        unreadAfterId: threadId,
+        lastMessageId: last,
+        mentions: 1,
+        mentionMessageIds: [last],
+      });
       await setOverwrite(api, owner, parentId, server.id, 0, permissionBits['View Channel']);
       expect(await stateOf(threadId)).to.equal(undefined);
       await setOverwrite(api, owner, parentId, server.id, 0, 0);
