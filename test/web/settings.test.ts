@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { permissionBits } from '../../lib/base/permissions.ts';
+import { everyoneDefault, permissionBits, toPermissionNames } from '../../lib/base/permissions.ts';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Member } from '../../lib/contract/member.ts';
 import type { Role, Server } from '../../lib/contract/server.ts';
@@ -82,6 +82,9 @@ describe('web: server settings', () => {
     await screen.getByRole('button', { name: 'Create', exact: true }).click();
     const listed = other.getByRole('navigation', { name: 'Channels' }).getByText('quay');
     await listed.waitFor();
+    await screen.getByRole('textbox', { name: 'Message quay' }).waitFor();
+    await screen.goto(`/servers/${server.id}/settings/channels`);
+    await screen.getByRole('link', { name: 'Edit quay' }).click();
     const view = screen.getByRole('group', { name: 'View Channel' });
     await view.getByLabel('Deny').check();
     await screen.getByRole('button', { name: 'Save' }).last().click();
@@ -220,9 +223,10 @@ describe('web: server settings', () => {
     await screen.getByRole('button', { name: 'Add to a server: Weather' }).click();
     await screen.getByRole('checkbox', { name: 'Manage Messages' }).check();
     await screen.getByRole('button', { name: 'Add to server' }).click();
-    await screen.getByText('Its role has these permissions: Manage Messages.').waitFor();
+    const permissions = everyoneDefault | permissionBits['Manage Messages'];
+    await screen.getByText(`Its role has these permissions: ${toPermissionNames(permissions).join(', ')}.`).waitFor();
     const { roles } = await load<Server>(`/api/servers/${server.id}`);
-    expect(roles.find(({ name }) => name === 'Weather')?.permissions).to.equal(permissionBits['Manage Messages']);
+    expect(roles.find(({ name }) => name === 'Weather')?.permissions).to.equal(permissions);
   });
 
   it('lets a member leave, and the owner delete the server after typing its name', async () => {
