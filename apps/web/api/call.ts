@@ -50,7 +50,7 @@ export function parseResponse<T>(status: number, text: string, request: RequestL
   }
   if (status >= 200 && status < 300) return body as T;
   // The fields of a GET are parts of its URL, which the page has composed.
-  const error = new ApiError(status, { ...(body ?? {}), ...(request.method === 'GET' && { errors: [] }) });
+  const error = new ApiError(status, { ...(body as Partial<ApiError> | undefined), ...(request.method === 'GET' && { errors: [] }) });
   const { code, errors, missing } = error;
   error.message = describeRefusal({ status, code, errors, missing, message: (body as { message?: string } | undefined)?.message, request });
   if (error.code === 'unauthorized') reportRefusedCredential();
