@@ -91,8 +91,11 @@ class Bot:
 
     async def run(self):
         application = (await asyncio.to_thread(call, "GET", "/api/auth/me"))["applicationId"]
-        commands = [{"name": "hello", "description": "Says hello."}]
-        await asyncio.to_thread(call, "PUT", f"/api/applications/{application}/commands", commands)
+        path = f"/api/applications/{application}/commands"
+        commands = await asyncio.to_thread(call, "GET", path)
+        others = [one for one in commands if one["kind"] != "slash" or one["name"] != "hello"]
+        hello = {"name": "hello", "description": "Says hello."}
+        await asyncio.to_thread(call, "PUT", path, [*others, hello])  # this replaces the whole list
         while True:
             try:
                 await self.connect()
