@@ -68,9 +68,18 @@ const owners: Record<string, string[]> = {
 };
 const envReaders = ['config/', 'apps/local/', 'test/'];
 /** Files shared with browsers, which import no packages and no Node modules. */
-const sharedWithBrowsers = ['markup', 'markup-scan', 'permissions', 'channel-kinds', 'limits', 'errors', 'ids', 'text', 'emoji'].map(
-  (name) => `lib/base/${name}.ts`,
-);
+const sharedWithBrowsers = [
+  'markup',
+  'markup-scan',
+  'markup-truncate',
+  'permissions',
+  'channel-kinds',
+  'limits',
+  'errors',
+  'ids',
+  'text',
+  'emoji',
+].map((name) => `lib/base/${name}.ts`);
 const maxLines = 400;
 
 const isWithin = (file: string, places: readonly string[]): boolean => places.some((place) => file.startsWith(place));
