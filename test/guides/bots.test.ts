@@ -1,12 +1,13 @@
 // Bots as a newcomer would write them, in test/guides/bots: what people see of them, also across restarts.
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { PickerCommand } from '../../lib/contract/command.ts';
+import type { Member } from '../../lib/contract/member.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { changeChannel } from '../harness/crosspost.ts';
-import { makeMember } from '../harness/factories.ts';
+import { makeMember, makeRole } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
@@ -16,32 +17,46 @@ import { type Program, usePrograms } from './programs.ts';
 /** How many messages the counting bot counts. `COUNTED_MESSAGES=5000` is the full run. */
 const countedMessages = Number(process.env.COUNTED_MESSAGES ?? 400);
 
+/** Starts an HTTP server on a free port. */
+async function listen(handle: RequestListener) {
+  const server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async (): Promise<void> => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 /** A feed that can get new entries. */
 async function startFeed() {
   const titles: string[] = [];
-  const server = createServer((_, response) => {
+  const listening = await listen((_, response) => {
     const items = titles.map(
       (title) => `<item><title>${title}</title><link>https://news.example/${title}</link><guid>${title}</guid></item>`,
     );
     response.end(`<rss version="2.0"><channel><title>News</title>${items.reverse().join('')}</channel></rss>`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    titles,
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  };
+  return { ...listening, titles };
 }
 
 describe('guides: bots', () => {
   const fixture = useGuideFixture({ RATE_LIMIT: '5000/5000' });
-  const { api, owner, member, server, post, invoke, answer, env } = fixture;
+  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, ping, deliver } = fixture;
   const feed = use(startFeed);
   const { canRun, run } = usePrograms();
   const createChannel = (name: string, kind: string): Promise<Channel> =>
     send<Channel>(api, 201, owner, 'POST', `/api/servers/${server.id}/channels`, { name, kind });
   const contentsOf = async (channelId: string): Promise<string[]> =>
     (await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${channelId}/messages`)).map(({ content }) => content);
+
+  const titled = (title: string) => (message: Message) => message.embeds[0]?.title === title;
+  const says = (pattern: RegExp) => (message: Message) => pattern.test(message.content);
+  const messagePath = (id: string): string => `/api/channels/${server.general}/messages/${id}`;
+  const reactionPath = (id: string, emoji: string): string => `${messagePath(id)}/reactions/${encodeURIComponent(emoji)}`;
+  const readMessage = (id: string): Promise<Message> => send<Message>(api, 200, owner, 'GET', messagePath(id));
 
   /** Posts messages while the bot runs, while it is away, and while it ends; each is counted once. */
   async function counts(program: Program, file: string): Promise<void> {
@@ -77,7 +92,7 @@ describe('guides: bots', () => {
   async function showsStars(): Promise<void> {
     const board = await createChannel('starboard', 'text');
     const { id } = await post('A good one.');
-    const star = `/api/channels/${server.general}/messages/${id}/reactions/${encodeURIComponent('⭐')}`;
+    const star = reactionPath(id, '⭐');
     const shown = await answer(
       () => Promise.all([owner, member].map((as) => send(api, 204, as, 'PUT', star))),
       ({ channelId }) => channelId === board.id,
@@ -116,6 +131,92 @@ describe('guides: bots', () => {
     expect((await contentsOf(news.id)).map((content) => content.split('\n')[0])).to.deep.equal(['**first**', '**second**', '**third**']);
   }
 
+  /** Counts the reactions of people and posts the result once, when the time is over, also if the bot was away then. */
+  async function polls(program: Program, file: string): Promise<void> {
+    const { id } = await invoke('poll', { question: 'Tea?', choices: 'yes, no', minutes: 20 }, titled('Tea?'));
+    await waitUntil(async () => (await readMessage(id)).reactions.length === 2, 'the reactions of the bot');
+    expect((await readMessage(id)).reactions.map(({ emoji }) => emoji)).to.deep.equal(['1️⃣', '2️⃣']);
+    await send(api, 204, owner, 'PUT', reactionPath(id, '1️⃣'));
+    await program.stop();
+    await send(api, 204, member, 'PUT', reactionPath(id, '1️⃣'));
+    await send(api, 204, member, 'PUT', reactionPath(id, '2️⃣'));
+    let current: Program | undefined;
+    const restart = async (): Promise<void> => {
+      current = await run(file, { ...env(), SECONDS_PER_MINUTE: '0.05' });
+    };
+    const result = await answer(restart, titled('Result: Tea?'));
+    expect(result.reply?.id).to.equal(id);
+    expect(result.embeds[0]?.description).to.equal('🏆 yes: 2\nno: 1');
+    const start = () => invoke('poll', { question: 'Coffee?', choices: 'yes, no', minutes: 20 }, titled('Coffee?'));
+    expect((await answer(start, titled('Result: Coffee?'))).embeds[0]?.description).to.equal('yes: 0\nno: 0');
+    await invoke('poll', { question: 'Water?', choices: 'yes' }, says(/^Give 2 to 9 choices\.$/));
+    await current?.stop();
+    await restart();
+    await answer(() => invoke('poll', { question: 'Milk?', choices: 'yes, no', minutes: 1 }, titled('Milk?')), titled('Result: Milk?'));
+    const posted = await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${server.general}/messages?limit=100`);
+    expect(posted.filter(titled('Result: Tea?'))).to.have.length(1);
+  }
+
+  /** Gives and takes a role by reactions and by a command, also for reactions that came while the bot was away. */
+  async function givesRoles(program: Program, file: string): Promise<void> {
+    const role = await makeRole(api, owner, server.id, { name: 'Blue', permissions: 0 });
+    const strong = await makeRole(api, owner, server.id, { name: 'Strong', permissions: 32 });
+    await invoke('role-menu', { role1: role.id }, says(/^You need the permission Manage Roles\.$/), member);
+    await invoke('role-menu', { role1: role.id, role2: strong.id }, says(/^The role Strong cannot be in a menu/));
+    const { id } = await invoke('role-menu', { role1: role.id }, titled('Choose your roles'));
+    const awaitRole = (has: boolean): Promise<void> =>
+      waitUntil(
+        async () => {
+          const { roles } = await send<Member>(api, 200, owner, 'GET', `/api/servers/${server.id}/members/${member.id}`);
+          return roles.includes(role.id) === has;
+        },
+        `${has ? 'the role' : 'no role'}`,
+      );
+    const react = (method: 'PUT' | 'DELETE') => send(api, 204, member, method, reactionPath(id, '🔴'));
+    await waitUntil(async () => (await readMessage(id)).reactions.length === 1, 'the reaction of the bot');
+    await react('PUT');
+    await awaitRole(true);
+    await react('DELETE');
+    await awaitRole(false);
+    await program.stop();
+    await react('PUT');
+    const resumed = await run(file, env());
+    await awaitRole(true);
+    await resumed.stop();
+    await react('DELETE');
+    const again = await run(file, env());
+    await awaitRole(false);
+    await again.stop();
+    await react('PUT');
+    await run(file, { ...env(), SESSION_FILE: 'another-session.json' }); // as if the bot was away for too long
+    await awaitRole(true);
+    await invoke('role', { role: role.id }, says(/^You have the role no more\.$/), member);
+    await awaitRole(false);
+    await invoke('role', { role: strong.id }, says(/^That role is in no menu/), member);
+  }
+
+  /** Creates a webhook for a repository by a command over HTTPS, and lists what came; only for people who may. Refuses what Parlance has not signed. */
+  async function connectsRepository(): Promise<void> {
+    await withEndpoint(async () => {
+      await invoke('connect', { name: 'a/b' }, says(/^You need the permission Manage Webhooks\.$/), member);
+      const { content, ephemeral } = await invoke('connect', { name: 'a/b' }, says(/\/codehost$/));
+      expect(ephemeral).to.equal(true);
+      const repository = { full_name: 'a/b', html_url: 'https://x.example/a/b' };
+      const isShown = ({ author, embeds }: Message): boolean => author.username === 'a/b' && embeds.length > 0;
+      await answer(() => deliver(content, 'ping', { zen: 'Keep it simple.', repository, hook: { type: 'Repository' } }), isShown);
+      const issue = { number: 7, title: 'The hinge squeaks', html_url: 'https://x.example/a/b/issues/7', body: '' };
+      const opened = { action: 'opened', repository, issue, sender: { login: 'anna' } };
+      expect(JSON.stringify(await answer(() => deliver(content, 'issues', opened), isShown))).to.contain('The hinge squeaks');
+      expect((await deliver(content, 'watch', { action: 'started', repository })).status).to.equal(204);
+      const wanted = /^\*\*a\/b\*\*\n- watch started: ignored \(.+\)\n- issues opened: posted\n- ping: posted$/;
+      await waitUntil(async () => wanted.test((await invoke('deliveries', {}, says(/a\/b/))).content), 'the deliveries');
+      await invoke('deliveries', {}, says(/^You need the permission Manage Webhooks\.$/), member);
+    });
+    expect(await Promise.all([ping(bot.signingSecret, 0), ping(bot.signingSecret, 310), ping('another', 0)])).to.deep.equal([
+      200, 401, 401,
+    ]);
+  }
+
   let news: Channel;
   let following: Channel;
   before(async () => {
@@ -140,6 +241,9 @@ describe('guides: bots', () => {
     ['shows messages with stars', 'starboard.py', () => ({}), showsStars],
     ['opens and closes private channels', 'tickets.py', () => ({}), opensTickets],
     ['posts a feed and publishes it', 'rss.py', settings.rss, postsFeed],
+    ['counts votes and posts the result, also after a restart', 'poll.mjs', () => ({}), polls],
+    ['gives and takes roles, also after a restart', 'role-menu.mjs', () => ({}), givesRoles],
+    ['connects a repository over HTTPS', 'repository.mjs', () => ({}), connectsRepository],
   ];
   for (const [what, file, more, act] of rows)
     it(`${file} ${what}`, async function () {

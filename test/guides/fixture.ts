@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { Message } from '../../lib/contract/message.ts';
+import { signRequest } from '../../lib/store/seal.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import type { Bot } from '../harness/factories.ts';
 import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
@@ -26,6 +28,12 @@ export interface GuideFixture extends Given<TestParlance> {
    * which happens on a busy machine.
    */
   invoke: (name: string, options: Record<string, unknown>, isWanted: (message: Message) => boolean, as?: Caller) => Promise<Message>;
+  /** Saves the address of the program as the Interactions Endpoint URL while `act` runs. */
+  withEndpoint: (act: () => Promise<void>) => Promise<void>;
+  /** Posts a ping to the program's endpoint, signed with `secret` as `ageSecs` ago. Returns the status. */
+  ping: (secret: string, ageSecs: number) => Promise<number>;
+  /** Delivers an event of a code host to a webhook, whose address ends an answer of the bot. */
+  deliver: (answer: string, event: string, body: object) => Promise<Response>;
   /** The first message of somebody else that `act` causes and that `isWanted` accepts, as `as` receives it. */
   answer: (act: () => Promise<unknown>, isWanted: (message: Message) => boolean, as?: Caller) => Promise<Message>;
 }
@@ -81,6 +89,27 @@ export function useGuideFixture(settings: Record<string, string> = {}): GuideFix
         if (event.t === 'MESSAGE_CREATE') return event.d as unknown as Message;
       }
     },
+    async withEndpoint(act) {
+      const path = `/api/applications/${bot.applicationId}`;
+      await send(api, 200, owner, 'PATCH', path, { interactionsEndpointUrl: `http://localhost:${port}/` });
+      try {
+        await act();
+      } finally {
+        await send(api, 200, owner, 'PATCH', path, { interactionsEndpointUrl: null });
+      }
+    },
+    async ping(secret, ageSecs) {
+      const body = Buffer.from('{"type":"ping"}');
+      const timestamp = String(Math.floor(Date.now() / 1000) - ageSecs);
+      const headers = { 'x-service-timestamp': timestamp, 'x-service-signature': signRequest(secret, timestamp, body) };
+      return (await fetch(`http://localhost:${port}/`, { method: 'POST', headers, body })).status;
+    },
+    deliver: (text, event, body) =>
+      fetch(api.url + new URL(text.slice(text.indexOf('http'))).pathname, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-github-event': event, 'x-github-delivery': randomUUID() },
+        body: JSON.stringify(body),
+      }),
     async answer(act, isWanted, as = owner) {
       return (await waitAfter(act, (event) => isMessage(event, isWanted, as), as)).d as unknown as Message;
     },

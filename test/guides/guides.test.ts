@@ -10,7 +10,7 @@ import { type Program, usePrograms } from './programs.ts';
 
 describe('guides: programs', () => {
   const fixture = useGuideFixture();
-  const { api, owner, member, server, bot, post, invoke, answer, env } = fixture;
+  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, ping, deliver } = fixture;
   const { canRun, run } = usePrograms();
   const channelPath = (): string => `/api/channels/${server.general}`;
   const hasContent = (wanted: string | RegExp) => (message: { content: string }) =>
@@ -22,27 +22,10 @@ describe('guides: programs', () => {
     await use('hello', {}, `Hello, ${owner.username}!`);
   }
 
-  /** Saves the program's address as the Interactions Endpoint URL while `act` runs. */
-  async function withEndpoint(act: () => Promise<void>): Promise<void> {
-    const path = `/api/applications/${bot.applicationId}`;
-    await send(api, 200, owner, 'PATCH', path, { interactionsEndpointUrl: `http://localhost:${fixture.port()}/` });
-    try {
-      await act();
-    } finally {
-      await send(api, 200, owner, 'PATCH', path, { interactionsEndpointUrl: null });
-    }
-  }
-
   /** Answers `/hello`, and refuses requests that Parlance has not signed, or signed too long ago. */
   async function answersSignedRequests(): Promise<void> {
     await withEndpoint(sayHello);
-    const body = Buffer.from('{"type":"ping"}');
-    const statusOf = async (secret: string, ageSecs: number): Promise<number> => {
-      const timestamp = String(Math.floor(Date.now() / 1000) - ageSecs);
-      const headers = { 'x-service-timestamp': timestamp, 'x-service-signature': signRequest(secret, timestamp, body) };
-      return (await fetch(`http://localhost:${fixture.port()}/`, { method: 'POST', headers, body })).status;
-    };
-    const statuses = [statusOf(bot.signingSecret, 0), statusOf(bot.signingSecret, 310), statusOf('another', 0)];
+    const statuses = [ping(bot.signingSecret, 0), ping(bot.signingSecret, 310), ping('another', 0)];
     expect(await Promise.all(statuses)).to.deep.equal([200, 401, 401]);
   }
 
@@ -98,17 +81,10 @@ describe('guides: programs', () => {
 
   async function connectsRepository(): Promise<void> {
     const { content } = await use('repository', {}, /\/codehost$/);
-    const url = new URL(content.slice(content.indexOf('http')));
     const push = { ref: 'refs/heads/main', repository: { full_name: 'a/b', html_url: 'https://x.example/a/b' }, commits: [], pusher: {} };
-    const deliver = (event: string, body: object) =>
-      fetch(api.url + url.pathname, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-github-event': event, 'x-github-delivery': `${event}-${Date.now()}` },
-        body: JSON.stringify(body),
-      });
-    const ping = { zen: 'Keep it simple.', repository: push.repository, hook: { type: 'Repository' } };
+    const first = { zen: 'Keep it simple.', repository: push.repository, hook: { type: 'Repository' } };
     const { embeds } = await answer(
-      () => deliver('ping', ping),
+      () => deliver(content, 'ping', first),
       ({ embeds: list }) => list.length > 0,
     );
     expect(JSON.stringify(embeds)).to.contain('a/b');
