@@ -65,10 +65,10 @@ async function sendFile(ctx: Context, platform: ApiPlatform, file: FileDoc): Pro
   if (!blob && ctx.method !== 'HEAD') refuse('not_found', { what: 'file' });
   // The stream is the body before anything can throw, so that it is closed also if something does.
   if (blob) ctx.body = blob.stream;
-  setFileHeaders(ctx, file);
   ctx.status = range ? 206 : 200;
   if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
   ctx.set('Content-Length', String(size));
+  setFileHeaders(ctx, file);
 }
 
 /**

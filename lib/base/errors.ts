@@ -34,7 +34,7 @@ export const catalogue = {
   },
   storage_full: {
     status: 400,
-    text: 'Storage is full: {owner} can store at most {limit} MB of files. Delete messages with files first.',
+    text: 'Storage is full: {owner} can store at most {limit} MiB of files. Delete messages with files first.',
     from: 'house',
   },
   endpoint_unverified: { status: 400, text: 'The URL was not saved because the test request failed: {reason}.', from: 'house' },

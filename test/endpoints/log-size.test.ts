@@ -20,6 +20,8 @@ describe('GET /api/applications/{applicationId}/deliveries with many deliveries'
         applicationId,
         endpoint: true,
         state: 'answered',
+        command: { name: 'hello' },
+        userId: owner.id,
         messageId: null,
         createdAt: new Date(),
         deliveredAt: new Date(Date.now() - 60_000),

@@ -8,7 +8,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/store\/(mongo\/(app-key|schema-check)|redis\/node-lease)\.ts/,
     /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
   ],
-  migration: [/^lib\/store\/mongo\/(migrate|migration-lock|migrations|move-reactions)\.ts/],
+  migration: [/^lib\/store\/mongo\/(fold-searches|migrate|migration-lock|migrations|move-reactions)\.ts/],
   operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/operators\//, /^lib\/domain\/servers\/grants\.ts/],
   backup: [/^lib\/domain\/backup\//, /^lib\/store\/mongo\/(backup-lease|restore-mark)\.ts/, /^lib\/store\/redis\/log\/restored-log\.ts/],
   sweep: [
