@@ -54,20 +54,6 @@ describe('web: unread messages', () => {
     await waitForTitle(page, /^\(1\) Ada Lovelace · Parlance$/);
   });
 
-  it('says that messages from the platform cannot be replied to', async () => {
-    await request(fixture.ada, 'PUT', `/api/servers/${fixture.server.id}/bans/${fixture.bob.id}`, {});
-    const page = await openPage(fixture.bob);
-    await page.goto('/dms');
-    await page.getByRole('navigation', { name: 'Direct messages' }).getByRole('link').filter({ hasNotText: 'Ada' }).click();
-    await page.getByText('You can’t reply to messages from Parlance.').waitFor();
-    expect(await page.getByRole('textbox').count()).to.equal(0);
-    expect(await page.getByText('Offline').count()).to.equal(0);
-    const channelId = page.url().split('/').at(-1);
-    const refused = await fixture.site.call('POST', `/api/channels/${channelId}/messages`, { as: fixture.bob.as, body: { content: 'x' } });
-    expect(refused.status).to.equal(403);
-    await waitUntil(async () => (await readTo(channelId ?? '')) !== null, 'the mark');
-  });
-
   it('updates the badges of other channels when a mention is edited out, or the mention or the newest message is deleted', async () => {
     const other = await newChannel('looking');
     const channels = { edited: await newChannel('edited'), deleted: await newChannel('deleted'), newest: await newChannel('newest') };
@@ -129,5 +115,19 @@ describe('web: unread messages', () => {
     });
     await page.getByRole('link', { name: 'Ada Lovelace now (spoiler)' }).waitFor();
     expect(await page.getByText(/secret/).count()).to.equal(0);
+  });
+
+  it('says that messages from the platform cannot be replied to', async () => {
+    await request(fixture.ada, 'PUT', `/api/servers/${fixture.server.id}/bans/${fixture.bob.id}`, {});
+    const page = await openPage(fixture.bob);
+    await page.goto('/dms');
+    await page.getByRole('navigation', { name: 'Direct messages' }).getByRole('link').filter({ hasNotText: 'Ada' }).click();
+    await page.getByText('You can’t reply to messages from Parlance.').waitFor();
+    expect(await page.getByRole('textbox').count()).to.equal(0);
+    expect(await page.getByText('Offline').count()).to.equal(0);
+    const channelId = page.url().split('/').at(-1);
+    const refused = await fixture.site.call('POST', `/api/channels/${channelId}/messages`, { as: fixture.bob.as, body: { content: 'x' } });
+    expect(refused.status).to.equal(403);
+    await waitUntil(async () => (await readTo(channelId ?? '')) !== null, 'the mark');
   });
 });

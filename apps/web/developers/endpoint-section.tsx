@@ -31,7 +31,7 @@ function pingOf(error: ApiError, url: string): Ping | null {
 
 /** The URL to which interactions are posted. It is saved only if it answers a test request. It can be tested again and removed. */
 export function EndpointSection({ application }: { application: Application }): JSX.Element {
-  const { id, interactionsEndpointUrl: saved = null } = application;
+  const { id, interactionsEndpointUrl: saved } = application;
   const url = useSignal(saved ?? '');
   const ping = useSignal<Ping | null>(null);
   const task = useTask();
@@ -94,8 +94,8 @@ export function EndpointSection({ application }: { application: Application }): 
           error={task.error?.at('/interactionsEndpointUrl')}
         />
         <ErrorNotice error={task.error} shown={['/interactionsEndpointUrl']} />
-        {saved !== null && !isSame && <p class="hint">Save the new URL first. Saving it sends a test request, too.</p>}
-        {saved === null && isSame && <p class="hint">Save a URL to send test requests to it.</p>}
+        {url.value.trim() === '' && <p class="hint">Save a URL to send test requests to it.</p>}
+        {url.value.trim() !== '' && !isSame && <p class="hint">Save the URL first. Saving it sends a test request, too.</p>}
         <div class="actions">
           <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
             Send test request

@@ -50,14 +50,14 @@ export class ListModel {
   readonly leftAt = signal<string | null>(null);
   /** The message that was jumped to, while it is highlighted. */
   readonly highlighted = signal<string | null>(null);
-  /** Whether there are unread messages above the view that the user has not seen, because the list jumped past them. */
-  readonly hasSkipped = signal(false);
+  /** The first message that came into view, while there are unread messages before it that the user has not seen, because the list jumped past them. */
+  readonly skippedBefore = signal<string | null>(null);
   /** The edge that is loading, and the edge whose loading failed. */
   readonly busy = signal<'older' | 'newer' | null>(null);
   readonly failed = signal<{ edge: 'older' | 'newer'; error: ApiError } | null>(null);
   scrollTarget: ScrollTarget | null = null;
-  /** What to show as soon as it is loaded: the message with this id, the first unread one, or the newest one. */
-  private targetId: string | 'unread' | 'newest' | null = null;
+  /** What to show as soon as it is loaded: the message with this id, the first unread one for `unread`, or the newest one for `newest`. */
+  private targetId: string | null = null;
   private isOpened = false;
   /** The messages that came into view since the last jump, without gaps. */
   private seen: { from: string; to: string } | null = null;
@@ -144,7 +144,7 @@ export class ListModel {
     const seen = this.seen;
     const isPassedOver = this.isPassingOver && !unreadMentions(this.channelId).some((id) => id < seen.from);
     const isComplete = seen.from <= (this.firstUnread(readTo)?.id ?? readTo) || isPassedOver;
-    this.hasSkipped.value = isUnread(this.channelId) && !isComplete;
+    this.skippedBefore.value = isUnread(this.channelId) && !isComplete ? seen.from : null;
     if (!isComplete) return;
     this.isPassingOver = false;
     const newest = historyOf(this.channelId).messages.peek().at(-1)?.id ?? '';
@@ -155,7 +155,7 @@ export class ListModel {
 
   /** Marks the channel as read although not everything was in view. */
   markAllRead(): void {
-    this.hasSkipped.value = false;
+    this.skippedBefore.value = null;
     markRead(this.channelId);
   }
 

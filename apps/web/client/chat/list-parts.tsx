@@ -2,7 +2,7 @@ import { useComputed } from '@preact/signals';
 import { ArrowDown, ArrowUp } from 'lucide';
 import type { JSX } from 'preact';
 import type { ApiError } from '../../api/call.ts';
-import { mentionsIn } from '../../state/reads.ts';
+import { unreadMentions } from '../../state/reads.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
@@ -73,8 +73,9 @@ export function MessageItem({
 
 /** Says that there are unread messages above the view that the user has not seen, and offers to go to them or to mark them as read. */
 export function SkippedBar({ model }: { model: ListModel }): JSX.Element | null {
-  if (!model.hasSkipped.value) return null;
-  const mentions = mentionsIn(model.channelId);
+  const before = model.skippedBefore.value;
+  if (before === null) return null;
+  const mentions = unreadMentions(model.channelId).filter((id) => id < before).length;
   return (
     <div class="skipped-bar" role="status">
       <span>{mentions > 0 ? `${countOf(mentions, 'unread mention')} above` : 'Unread messages above'}</span>
