@@ -12,8 +12,6 @@ import { setRateHeaders } from './rate-headers.ts';
 const refusalLifeMs = 10_000;
 /** After this many refusals within that time, a path waits for room in the bucket of its sender's address. */
 const maxFreeRefusals = 5;
-/** Refusals of an interaction that stay the same once they were right. */
-const finalCodes = ['interaction_expired', 'already_answered'];
 
 /** The refusals of one route and credential. `last` is a refusal that a repeat would get, too: until `untilMs`, in Unix milliseconds. */
 interface PathRefusals {
@@ -81,7 +79,7 @@ export function createPathCredentials(platform: ApiPlatform, charges: AddressCha
     },
     async chargeRefused(ctx, route, params, address, error) {
       if (!(error instanceof Refusal) || error.status >= 500) return;
-      remember(toKey(route, params), error, (ctx.state as State).rate ?? null, finalCodes.includes(error.code));
+      remember(toKey(route, params), error, (ctx.state as State).rate ?? null, false);
       await charges.charge(ctx, address);
     },
   };
