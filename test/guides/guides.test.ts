@@ -111,6 +111,25 @@ describe('guides: programs', () => {
     expect(reply.content).to.equal('pong');
   }
 
+  /** Answers `/hello` also when it starts again, and leaves a command of the portal and a prefix command of the same name. */
+  async function keepsCommands(program: Program, file: string): Promise<void> {
+    const path = `/api/applications/${bot.applicationId}/commands`;
+    type Command = { name: string; prefix: string | null; options: object[] };
+    const read = () => send<Command[]>(api, 200, owner, 'GET', path);
+    const options = [{ name: 'who', description: 'A person.', type: 'user', required: true }];
+    await send(api, 200, owner, 'PUT', path, [
+      { name: 'portal', description: 'Was made in the portal.', options },
+      { name: 'hello', kind: 'prefix', prefix: '!', description: '' },
+      { name: 'hello', description: 'An older one.' },
+    ]);
+    await program.stop();
+    await run(file, env());
+    await sayHello();
+    const commands = (await read()).map(({ name, prefix }) => (prefix ?? '/') + name);
+    expect(commands).to.have.members(['/portal', '/hello', '!hello']);
+    expect((await read()).find(({ name }) => name === 'portal')?.options).to.deep.equal(options);
+  }
+
   const rows: readonly [what: string, files: readonly string[], act: (program: Program, file: string) => Promise<unknown>][] = [
     [
       'first bot: answers !ping and /hello',
@@ -136,7 +155,7 @@ describe('guides: programs', () => {
     ['code-host webhooks: creates a webhook that shows the repository', ['code-host.mjs', 'code_host.py'], connectsRepository],
     ['deploying: stops cleanly, and continues where it stopped', ['deploy.mjs', 'deploy.py'], restarts],
     ['from Discord: welcomes members and says something', ['from-discord.mjs', 'from_discord.py'], welcomes],
-    ['without a kit: answers /hello over the gateway', ['raw-gateway.mjs', 'raw_gateway.py'], sayHello],
+    ['without a kit: answers /hello over the gateway, and keeps other commands', ['raw-gateway.mjs', 'raw_gateway.py'], keepsCommands],
     ['without a kit: answers /hello over HTTPS', ['raw-endpoint.mjs', 'raw_endpoint.py'], answersSignedRequests],
   ];
   for (const [what, files, act] of rows)

@@ -26,7 +26,7 @@ export interface ClientOptions {
   resumeFrom?: Session | null | undefined;
   /** How many events of one channel are handled at the same time. Default 1: one after another. Those of different channels never wait for each other. */
   concurrency?: number;
-  /** How many events of one channel may be unfinished. Further ones are dropped, and `eventsMissed` is emitted. Default 5,000. */
+  /** How many events of one channel may be unfinished. Further ones are skipped, and `eventsMissed` is emitted. Default 5,000. */
   queueSize?: number;
   /** Whether registering commands removes those that this program does not declare. Default false: they stay, and a warning names them. */
   removeOtherCommands?: boolean;

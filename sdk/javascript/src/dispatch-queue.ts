@@ -35,7 +35,7 @@ export interface QueueOptions {
   laneSize: number;
   /** Called with the last event up to which all are handled. */
   onHandled: (event: Dispatch) => void;
-  /** Called when events of a channel are dropped because too many of them are unfinished; once until all of them are finished. */
+  /** Called with what has no room for more, such as `events of channel 1`; once until half of it is free. */
   onDrop: (lane: string) => void;
 }
 
@@ -48,8 +48,8 @@ function laneOf({ name, data }: Dispatch): string {
   if (name === 'INTERACTION_CREATE') return commandLane;
   const { channelId, serverId, id } = data as { channelId?: string; serverId?: string; id?: string };
   const channel = name.startsWith('CHANNEL_') ? id : channelId;
-  if (channel !== undefined) return `channel ${channel}`;
-  return `server ${serverId ?? (name.startsWith('SERVER_') ? (id ?? '') : '')}`;
+  if (channel !== undefined) return `events of channel ${channel}`;
+  return `events of server ${serverId ?? (name.startsWith('SERVER_') ? (id ?? '') : '')}`;
 }
 
 /**
@@ -132,9 +132,12 @@ export class DispatchQueue {
 
   #finish(entry: Entry): void {
     if (entry.isOver) return;
-    entry.lane.running--;
+    const { lane } = entry;
+    lane.running--;
+    const { laneSize } = this.#options;
+    if (lane.waiting.length + lane.running <= laneSize / 2 && this.#waiting <= (laneSize * fullLanes) / 2) lane.hasDropped = false;
     this.#remove(entry);
-    this.#startNext(entry.lane);
+    this.#startNext(lane);
   }
 
   #remove(entry: Entry): void {

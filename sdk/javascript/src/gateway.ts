@@ -76,7 +76,7 @@ export class Gateway {
       laneSize: queueSize,
       handle: ({ name, data }) => options.handle(name, data),
       onHandled: (event) => this.#setHandled(event),
-      onDrop: (lane) => options.onMissed(`the listeners are too slow for ${lane}: ${queueSize} of its events are unfinished`),
+      onDrop: (lane) => options.onMissed(`too many ${lane} are unfinished, so further ones are skipped`),
     });
   }
 

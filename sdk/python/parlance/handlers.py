@@ -130,7 +130,11 @@ class Handlers(Listeners):
         if not listeners or not self._work.has_room(lane, size=size):
             return []
         where = f"a listener of {name.lower()}"
-        return [self._work.add(lane, where, bind(listener, payload), size=size if one == 0 else 0) for one, listener in enumerate(listeners)]
+        last = len(listeners) - 1
+        return [
+            self._work.add(lane, where, bind(listener, payload), size=size if at == last else 0, events=int(at == last))
+            for at, listener in enumerate(listeners)
+        ]
 
     def _notify(self, name: str, payload: object) -> None:
         """Starts the listeners of an event of the client itself."""

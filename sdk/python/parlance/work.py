@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ class Job:
     name: str
     run: Callable[[], Awaitable[object]]
     size: int
+    events: int
     at_once: bool
     done: asyncio.Future[None]
 
@@ -42,7 +43,7 @@ current: ContextVar[Job | None] = ContextVar("current", default=None)
 class Work:
     """
     The jobs of a lane run one after another, in the order in which they were added, or with ``at_once`` at the same time. Lanes run at the same time. A lane has
-    room for ``limit`` jobs. ``on_error`` gets the name of a job that failed, and the error; ``on_full`` gets a lane that has no room for more, and
+    room for the jobs of ``limit`` events. ``on_error`` gets the name of a job that failed, and the error; ``on_full`` gets a lane that has no room for more, and
     ``on_warning`` a text.
     """
 
@@ -60,6 +61,8 @@ class Work:
         self._on_full = on_full
         self._lanes: dict[str, deque[Job]] = {}
         """The jobs that wait or run."""
+        self._events: Counter[str] = Counter()
+        """How many events of each lane are unfinished."""
         self._full: set[str] = set()
         """The lanes that were full, and have not shrunk to a half since then."""
         self._size = 0
@@ -71,7 +74,7 @@ class Work:
 
     def has_room(self, lane: str, *, size: int = 0) -> bool:
         """Whether a lane has room for one more event, of ``size`` bytes. If not, ``on_full`` is called, once until half of the lane is free."""
-        if len(self._lanes.get(lane, ())) < self._limit and (size == 0 or self._size + size <= MOST_BYTES):
+        if self._events[lane] < self._limit and (size == 0 or self._size + size <= MOST_BYTES):
             return True
         if lane not in self._full:
             self._full.add(lane)
@@ -79,11 +82,12 @@ class Work:
         return False
 
     def add(
-        self, lane: str, name: str, run: Callable[[], Awaitable[object]], *, size: int = 0, at_once: bool = False
+        self, lane: str, name: str, run: Callable[[], Awaitable[object]], *, size: int = 0, events: int = 1, at_once: bool = False
     ) -> asyncio.Future[None]:
-        """Adds a job for an event of ``size`` bytes. Ask ``has_room`` before."""
-        job = Job(lane, name, run, size, at_once, asyncio.get_running_loop().create_future())
+        """Adds a job for an event of ``size`` bytes. Ask ``has_room`` before. ``events`` is 0 for all jobs of an event but its last."""
+        job = Job(lane, name, run, size, events, at_once, asyncio.get_running_loop().create_future())
         self._size += size
+        self._events[lane] += events
         jobs = self._lanes.setdefault(lane, deque())
         jobs.append(job)
         if at_once:
@@ -132,10 +136,11 @@ class Work:
         self._size -= job.size
         jobs = self._lanes[job.lane]
         jobs.remove(job)
-        if len(jobs) <= self._limit // 2:
+        self._events[job.lane] -= job.events
+        if self._events[job.lane] <= self._limit // 2:
             self._full.discard(job.lane)
         if not jobs:
-            del self._lanes[job.lane]
+            del self._lanes[job.lane], self._events[job.lane]
 
     def _report_slow(self, job: Job) -> None:
         unfinished = len(self._lanes.get(job.lane, (job,)))

@@ -79,11 +79,7 @@ describe('JavaScript kit: commands over the gateway', () => {
   });
 
   it('are deferred when the handler takes long, and then answered and edited', async () => {
-    const id = await kit.invoke('slow');
-    await waitUntil(async () => {
-      const { body } = await kit.api.call('GET', `/api/interactions/${id}`, { as: kit.owner.as });
-      return body.state === 'deferred';
-    }, 'the automatic defer');
+    await kit.reach('slow', 'deferred');
     continueSlow();
     const { id: messageId } = await kit.answer('late, but here');
     await waitUntil(async () => {
@@ -110,15 +106,10 @@ describe('JavaScript kit: commands over the gateway', () => {
     await kit.answer('short enough');
   });
 
-  /** Waits until the interaction has this state. */
-  const reach = (id: string, state: string): Promise<void> =>
-    waitUntil(async () => (await kit.api.call('GET', `/api/interactions/${id}`, { as: kit.owner.as })).body.state === state, state);
-
   for (const name of ['silent', 'deferred'])
     it(`are ended, with a warning, when the handler has not answered (/${name})`, async () => {
-      const id = await kit.invoke(name);
+      await kit.reach(name, 'answered');
       expect((await kit.answer(unanswered)).ephemeral).to.equal(true);
-      await reach(id, 'answered');
       expect(warnings.splice(0).filter((text) => text.includes(`/${name} has ended without an answer`))).to.have.length(1);
     });
 
@@ -137,7 +128,7 @@ describe('JavaScript kit: commands over the gateway', () => {
   });
 
   it('are deferred after a refused answer, as long as the handler runs', async () => {
-    await reach(await kit.invoke('refused'), 'deferred');
+    await kit.reach('refused', 'deferred');
     continueRefused();
     await kit.answer('after a refusal');
   });

@@ -133,8 +133,7 @@ for (const kind of ['listener', 'fetch'] as const)
     });
 
     it('are deferred in the response when the handler takes long', async () => {
-      const id = await kit.invoke('slow');
-      await waitUntil(async () => (await kit.api.platform.db.interactions.findOne({ _id: id }))?.state === 'deferred', 'the defer');
+      await kit.reach('slow', 'deferred');
       release();
       await kit.answer('the slow answer');
     });

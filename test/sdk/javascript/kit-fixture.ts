@@ -4,9 +4,10 @@ import { Client } from '@parlance/bot';
 import { freePort } from '../../../apps/local/probe.ts';
 import type { Interaction } from '../../../lib/contract/interaction.ts';
 import type { Message } from '../../../lib/contract/message.ts';
+import type { Dispatch } from '../../harness/bot-client.ts';
 import type { Bot } from '../../harness/factories.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
-import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../../harness/parlance.ts';
+import { startParlance, type TestParlance, useRecorder } from '../../harness/parlance.ts';
 import { type Caller, send } from '../../harness/requests.ts';
 import { type Given, newBot, use, useServer } from '../../harness/use.ts';
 
@@ -19,8 +20,10 @@ export interface KitFixture extends Given<TestParlance> {
   post(contents: readonly string[]): Promise<Message[]>;
   /** Uses a slash command as the owner in the server's channel; returns the interaction's id. */
   invoke(name: string, options?: Record<string, unknown>): Promise<string>;
-  /** Waits for the message of the bot with this content, also an ephemeral one. */
+  /** Waits for the message of the bot with this content, also an ephemeral one. Uses the last command again when it expires, as on a busy machine. */
   answer(content: string): Promise<Message>;
+  /** Uses a slash command as the owner, again when it expires, until the interaction has this state. */
+  reach(name: string, state: 'deferred' | 'answered'): Promise<void>;
 }
 
 /** Starts the fixture before the tests of a `describe`. */
@@ -32,17 +35,28 @@ export function useKit(overrides: Record<string, string> | (() => Promise<Record
   const given = useServer({ bot: newBot(0b1111) }, { start });
   const { api, owner, server, bot } = given;
   const clients: Client[] = [];
-  let recorder: Promise<EventRecorder> | undefined;
+  const person = useRecorder(api, owner);
+  let last: { id: string; name: string; options: Record<string, unknown> } | undefined;
+  const invokeCommand = async (name: string, options: Record<string, unknown> = {}): Promise<string> => {
+    const id = await invoke(api, owner, server.general, name, options);
+    last = { id, name, options };
+    return id;
+  };
+  /** Waits for such an event of the owner. When the last command expires before, uses it again. */
+  const waitFor = async (isWanted: (event: Dispatch) => boolean): Promise<Dispatch> => {
+    for (;;) {
+      const used = last;
+      const hasExpired = ({ t, d }: Dispatch): boolean => t === 'INTERACTION_UPDATE' && d.id === used?.id && d.state === 'expired';
+      const event = await person.waitFor((one) => isWanted(one) || hasExpired(one));
+      if (isWanted(event)) return event;
+      if (used) await invokeCommand(used.name, used.options);
+    }
+  };
   use(async () => ({
     close: async () => {
       await Promise.all(clients.map((client) => client.stop()));
-      await (await recorder)?.client.close();
     },
   }));
-  before(() => {
-    recorder = recordEvents(api, owner.token);
-    return recorder;
-  });
   return {
     ...given,
     client(options = {}) {
@@ -56,10 +70,11 @@ export function useKit(overrides: Record<string, string> | (() => Promise<Record
         posted.push(await send<Message>(api, 201, owner, 'POST', `/api/channels/${server.general}/messages`, { content }));
       return posted;
     },
-    invoke: (name, options = {}) => invoke(api, owner, server.general, name, options),
-    async answer(content) {
-      const found = await (await recorder)?.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content);
-      return found?.d as unknown as Message;
+    invoke: invokeCommand,
+    answer: async (content) => (await waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content)).d as unknown as Message,
+    async reach(name, state) {
+      await invokeCommand(name);
+      await waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === last?.id && d.state === state);
     },
   };
 }

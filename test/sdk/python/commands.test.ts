@@ -38,8 +38,7 @@ describe('sdk/python: commands over the gateway', () => {
   });
 
   it('are deferred when the handler takes long, and then answered and edited', async () => {
-    const id = await kit.invoke('slow');
-    await kit.person.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id && d.state === 'deferred');
+    await kit.reach('slow', 'deferred');
     await kit.post('release');
     const { id: messageId } = await kit.answer('late, but here');
     await waitUntil(async () => (await contentOf(messageId)) === 'late, but edited', 'the edit');
@@ -83,13 +82,7 @@ describe('sdk/python: commands over the gateway', () => {
       const failures = () =>
         kit.person.received.filter(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === 'The bot has finished without an answer.');
       const before = failures().length;
-      // On a busy machine an answer may miss its 3 seconds.
-      for (let state: unknown; state !== 'answered'; ) {
-        const id = await kit.invoke(name);
-        const isOver = (one: unknown): boolean => one === 'answered' || one === 'expired';
-        const { d } = await kit.person.waitFor(({ t, d: data }) => t === 'INTERACTION_UPDATE' && data.id === id && isOver(data.state));
-        state = d.state;
-      }
+      await kit.reach(name, 'answered');
       await waitUntil(async () => failures().length > before, 'the answer');
       expect(failures().at(-1)?.d).to.include({ ephemeral: true });
       expect(program.log()).to.include(`the handler of /${name} ended without an answer`);
@@ -97,8 +90,7 @@ describe('sdk/python: commands over the gateway', () => {
   });
 
   it('are deferred also after an answer was refused', async () => {
-    const id = await kit.invoke('stubborn');
-    await kit.person.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id && d.state === 'deferred');
+    await kit.reach('stubborn', 'deferred');
     await kit.post('release stubborn');
     await kit.answer('answered in the end');
   });

@@ -61,8 +61,7 @@ for (const kind of ['aiohttp', 'http.server'])
     });
 
     it('defers when the handler takes long', async () => {
-      const id = await kit.invoke('slow');
-      await kit.person.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id && d.state === 'deferred');
+      await kit.reach('slow', 'deferred');
       program.write('release');
       await kit.answer('the slow answer');
     });

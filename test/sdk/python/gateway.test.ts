@@ -168,11 +168,15 @@ describe('sdk/python: the gateway connection', () => {
   });
 
   it('goes on with commands and other channels when a listener never ends, and says which one', async () => {
-    const program = await connect({ MAX_PENDING: '3', SLOW_SECS: '0.05' });
+    const program = await connect({ MAX_PENDING: '3', SLOW_SECS: '0.05', TWO_LISTENERS: '1' });
     const post = (s: number, channelId: string, content: string): void =>
       service.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { channelId, content, author: {} } });
     post(1, '1', 'endless');
-    for (let s = 2; s < 8; s++) post(s, '1', 'behind');
+    for (let s = 2; s < 4; s++) post(s, '1', 'behind'); // as many as have room
+    post(4, '3', 'in a third channel');
+    await program.waitFor(({ content }) => content === 'in a third channel');
+    expect(program.lines.filter((line) => line.missed !== undefined)).to.deep.equal([]);
+    for (let s = 5; s < 8; s++) post(s, '1', 'skipped');
     post(8, '2', 'in another channel');
     const data = { name: 'hello', options: [] };
     service.send({ op: 0, t: 'INTERACTION_CREATE', s: '9', d: { id: '9', token: 't', channelId: '1', user: {}, data } });

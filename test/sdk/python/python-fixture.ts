@@ -6,6 +6,7 @@ import { freePort } from '../../../apps/local/probe.ts';
 import { findPython } from '../../../apps/local/python.ts';
 import type { Interaction } from '../../../lib/contract/interaction.ts';
 import type { Message } from '../../../lib/contract/message.ts';
+import type { Dispatch } from '../../harness/bot-client.ts';
 import type { Bot } from '../../harness/factories.ts';
 import { type EventRecorder, startParlance, type TestParlance, useRecorder } from '../../harness/parlance.ts';
 import { send } from '../../harness/requests.ts';
@@ -120,8 +121,10 @@ export interface PythonKit extends Given<TestParlance> {
   post(content: string): Promise<Message>;
   /** Uses a slash command as the owner; returns the interaction's id. */
   invoke(name: string, options?: Record<string, unknown>): Promise<string>;
-  /** Waits for the message of the bot with this content, also an ephemeral one. */
+  /** Waits for the message of the bot with this content, also an ephemeral one. Uses the last command again when it expires, as on a busy machine. */
   answer(content: string): Promise<Message>;
+  /** Uses a slash command as the owner, again when it expires, until the interaction has this state. */
+  reach(name: string, state: 'deferred' | 'answered'): Promise<void>;
 }
 
 /** Starts the fixture before the tests of a `describe`. */
@@ -132,18 +135,35 @@ export function usePythonKit(overrides: () => Promise<Record<string, string>> = 
   const { api, owner, server, bot } = given;
   const person = useRecorder(api, owner);
   const channel = (path: string): string => `/api/channels/${server.general}/${path}`;
+  let last: { id: string; name: string; options: Record<string, unknown> } | undefined;
+  const invoke = async (name: string, options: Record<string, unknown> = {}): Promise<string> => {
+    const list = await send<{ id: string; name: string }[]>(api, 200, owner, 'GET', channel('commands'));
+    const command = list.find((one) => one.name === name);
+    const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
+    const { id } = await send<Pick<Interaction, 'id'>>(api, 202, owner, 'POST', channel(`commands/${command?.id}/invoke`), body);
+    last = { id, name, options };
+    return id;
+  };
+  /** Waits for such an event of the owner. When the last command expires before, uses it again. */
+  const waitFor = async (isWanted: (event: Dispatch) => boolean): Promise<Dispatch> => {
+    for (;;) {
+      const used = last;
+      const hasExpired = ({ t, d }: Dispatch): boolean => t === 'INTERACTION_UPDATE' && d.id === used?.id && d.state === 'expired';
+      const event = await person.waitFor((one) => isWanted(one) || hasExpired(one));
+      if (isWanted(event)) return event;
+      if (used) await invoke(used.name, used.options);
+    }
+  };
   return {
     ...given,
     person,
     env: () => ({ PARLANCE_URL: api.url, PARLANCE_TOKEN: bot.token }),
     post: (content) => send(api, 201, owner, 'POST', channel('messages'), { content }),
-    async invoke(name, options = {}) {
-      const list = await send<{ id: string; name: string }[]>(api, 200, owner, 'GET', channel('commands'));
-      const command = list.find((one) => one.name === name);
-      const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
-      return (await send<Pick<Interaction, 'id'>>(api, 202, owner, 'POST', channel(`commands/${command?.id}/invoke`), body)).id;
+    invoke,
+    answer: async (content) => (await waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content)).d as unknown as Message,
+    async reach(name, state) {
+      await invoke(name);
+      await waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === last?.id && d.state === state);
     },
-    answer: async (content) =>
-      (await person.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content)).d as unknown as Message,
   };
 }

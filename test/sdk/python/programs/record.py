@@ -1,6 +1,6 @@
 """
 Prints each event that it receives. With SESSION_FILE, it continues the session of that file and saves it there; with KEEP_SESSION, it keeps it when it stops.
-With SLOW_SECS, listeners are slow after that many seconds.
+With SLOW_SECS, listeners are slow after that many seconds. With TWO_LISTENERS, messages have two.
 """
 
 import asyncio
@@ -81,6 +81,13 @@ async def on_message(message: Message) -> None:
         except parlance.ParlanceError as error:
             write(stopped=str(error))
     write(content=message.content)
+
+
+if "TWO_LISTENERS" in os.environ:
+
+    @bot.on_message
+    async def on_message_too(message: Message) -> None:
+        pass
 
 
 @bot.event("interaction_create")
