@@ -107,6 +107,11 @@ export interface Exception {
 /** What is excepted from the rules on the local store. */
 export const exceptions: readonly Exception[] = [
   {
+    rule: 'examined',
+    why: 'A person has at most 5 login codes.',
+    queries: ['loginCodes { accountId, sessionId }'],
+  },
+  {
     rule: 'bound',
     why: 'A removal deletes the batch that it has read.',
     queries: ['messages { _id: { $lte }, channelId }'],
@@ -121,6 +126,7 @@ export const exceptions: readonly Exception[] = [
     why: 'It sorts what is listed in the App Directory, verified applications first.',
     queries: [
       'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
+      'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
       'applications { inDirectory: true, public: true } $project $addFields $sort $skip $limit',
     ],
   },
@@ -196,8 +202,10 @@ export const exceptions: readonly Exception[] = [
     why: 'It searches text, so it reads the listed servers or applications until the page is full.',
     queries: [
       'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
+      'applications { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }] }, inDirectory: true, public: true } $project $addFields $sort $skip $limit',
       'servers { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }] }, community: true, discovery.category, listed: true, types: { $nin } } sort { memberCount: -1, _id: 1 } hint discovery limit some',
       'servers { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }] }, community: true, listed: true, types: { $nin } } sort { memberCount: -1, _id: 1 } hint discovery limit some',
+      'servers { $expr: { $or: [{ $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.name, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.description, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }, { $gte: [{ $indexOfBytes: [{ $ifNull: [$search.tags, <string>] }, { $literal }] }, <number>] }] }, community: true, listed: true, types: { $nin } } sort { memberCount: -1, _id: 1 } hint discovery limit some',
     ],
   },
   {

@@ -21,6 +21,7 @@ export const accountsPopulation: Record<string, Population> = {
         twoFactor: { secret: hash(n), enabledAt: at(n), lastStep: n, recoveryCodes: [hash(n)] },
       }),
       ...(isBot(n) || n % 2 ? {} : { identity: { issuer: 'https://sso.example.org', subject: `subject${n}`, linkedAt: at(n) } }),
+      ...(isBot(n) ? {} : oneIn(10, n, { unlinked: { issuer: 'https://sso.example.org', subject: `unlinked${n}`, at: at(n) } })),
       ...(isBot(n) ? {} : oneIn(10, n, { deletion: { at: at(n), messages: 'keep' } })),
       ...outbox(n, 20),
     }),
@@ -43,6 +44,7 @@ export const accountsPopulation: Record<string, Population> = {
     (n) => ({
       _id: hash(n),
       accountId: userId(bots + (n % 150)),
+      sessionId: otherId(n),
       slot: Math.floor(n / 150),
       createdAt: at(n),
       expiresAt: new Date(Date.now() + 900_000 + n),
