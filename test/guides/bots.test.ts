@@ -170,7 +170,7 @@ describe('guides: bots', () => {
           const { roles } = await send<Member>(api, 200, owner, 'GET', `/api/servers/${server.id}/members/${member.id}`);
           return roles.includes(role.id) === has;
         },
-        `${has ? 'the role' : 'no role'}`,
+        has ? 'the role' : 'no role',
       );
     const react = (method: 'PUT' | 'DELETE') => send(api, 204, member, method, reactionPath(id, '🔴'));
     await waitUntil(async () => (await readMessage(id)).reactions.length === 1, 'the reaction of the bot');

@@ -135,10 +135,10 @@ describe('guides: programs', () => {
       'first bot: answers !ping and /hello',
       ['first-bot.mjs', 'first_bot.py'],
       async () => {
-        const ping = await post('!ping');
+        const asked = await post('!ping');
         await sayHello();
         const found = () => send<{ content: string; reply?: { id: string } }[]>(api, 200, owner, 'GET', `${channelPath()}/messages`);
-        await waitUntil(async () => (await found()).some(({ content, reply }) => content === 'pong' && reply?.id === ping.id), 'pong');
+        await waitUntil(async () => (await found()).some(({ content, reply }) => content === 'pong' && reply?.id === asked.id), 'pong');
       },
     ],
     ['slash commands: answers, defers and follows up', ['slash-commands.mjs', 'slash_commands.py'], rollsAndCounts],
