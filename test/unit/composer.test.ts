@@ -13,6 +13,7 @@ const tokens = new Map([
   ['@*Bob*', person(3)],
   ['@a`b', person(4)],
   ['@$& (x)', person(5)],
+  ['@^\\.*+?[{}]|/-', person(7)],
   ['@Zoë', person(6)],
   ['#general', channel],
 ]);
@@ -25,7 +26,7 @@ describe('composer: text to content', () => {
     ['replaces a name with non-ASCII letters', '@Zoë!', '<@6>!'],
     ['keeps a name after a backslash', '\\@Ada', '\\@Ada'],
     ['replaces names that contain markup', '**@*Bob*** @a`b @a`b', '**<@3>** <@4> <@4>'],
-    ['replaces a name with special characters of regular expressions', '@$& (x)', '<@5>'],
+    ['replaces a name with special characters of regular expressions', '@$& (x) @^\\.*+?[{}]|/-', '<@5> <@7>'],
     ['keeps inline code', '`@Ada` @Ada', '`@Ada` <@1>'],
     ['keeps a code block', '```js\n@Ada #general\n``` @Ada', '```js\n@Ada #general\n``` <@1>'],
     ['keeps code within bold text', '**`@Ada` @Ada**', '**`@Ada` <@1>**'],

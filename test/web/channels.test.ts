@@ -14,6 +14,8 @@ describe('web: channels', () => {
     await settings.getByRole('textbox', { name: 'Name', exact: true }).fill('cabin');
     await settings.getByRole('checkbox', { name: 'Private channel' }).check();
     await settings.getByRole('button', { name: 'Create', exact: true }).click();
+    await settings.getByRole('textbox', { name: 'Message cabin' }).waitFor();
+    await settings.goto(`/servers/${fixture.server.id}/settings/channels?channel=${settings.url().split('/').at(-1)}`);
     const view = settings.getByRole('group', { name: 'View Channel' });
     expect(await view.getByLabel('Deny').isChecked()).to.equal(true);
     // Events arrive in order: when this later channel is shown, an event about the private one would have arrived, too.

@@ -41,18 +41,38 @@ describe('web: the composer', () => {
     expect(await field().inputValue()).to.equal('Hi @Ada Lovelace and @Crew in #names 🎉 ');
     await page.keyboard.press('Enter');
     const { content, mentions, mentionRoles } = await firstIn(channelId);
-    expect(content).to.equal(
-      `Hi <@${fixture.ada.id}> and <@&${role.id}> in <${fixture.site.origin}/servers/${fixture.server.id}/${channelId}> 🎉`,
-    );
+    expect(content).to.equal(`Hi <@${fixture.ada.id}> and <@&${role.id}> in <#${channelId}> 🎉`);
     expect([mentions, mentionRoles]).to.deep.equal([[fixture.ada.id], [role.id]]);
     await posted('@Crew');
     await field().press('ArrowUp');
     const edit = page.getByRole('textbox', { name: 'Edit message' });
-    expect(await edit.inputValue()).to.match(/^Hi @Ada Lovelace and @Crew in </);
+    expect(await edit.inputValue()).to.equal('Hi @Ada Lovelace and @Crew in #names 🎉');
     await edit.press('End');
     await edit.pressSequentially('!');
     await edit.press('Enter');
     await waitUntil(async () => (await firstIn(channelId)).content === `${content}!`, 'the edit');
+  });
+
+  it('links a mentioned channel by its name, and no channel that the user may not see', async () => {
+    const [channelId, other, secret] = [await newChannel('signposts'), await newChannel('harbour-walk'), await newChannel('back-room')];
+    await request(fixture.ada, 'PUT', `/api/channels/${secret}/overwrites/${fixture.server.id}`, { allow: 0, deny: 1 });
+    await open(channelId);
+    await field().pressSequentially('Meet at #walk');
+    await page.getByRole('option', { name: /harbour-walk/ }).waitFor();
+    await page.keyboard.press('Enter');
+    expect(await field().inputValue()).to.equal('Meet at #harbour-walk ');
+    await field().pressSequentially(`not in <#${secret}>`);
+    await field().press('Enter');
+    expect((await firstIn(channelId)).content).to.equal(`Meet at <#${other}> not in <#${secret}>`);
+    await posted('#unknown channel');
+    const markup = page.locator('article:not(.outgoing) .markup');
+    expect(await markup.innerText()).to.equal('Meet at #harbour-walk not in #unknown channel');
+    const links = markup.getByRole('link');
+    expect(await links.allInnerTexts()).to.deep.equal(['#harbour-walk']);
+    expect(await links.getAttribute('href')).to.equal(`/servers/${fixture.server.id}/${other}`);
+    await request(fixture.ada, 'PATCH', `/api/channels/${other}`, { name: 'pier' });
+    await markup.getByRole('link', { name: '#pier' }).click();
+    await page.getByRole('textbox', { name: 'Message pier' }).waitFor();
   });
 
   it('does not offer @everyone without the permission; Escape closes the list and keeps the text', async () => {

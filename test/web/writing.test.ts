@@ -86,6 +86,44 @@ describe('web: keyboard input and drafts', () => {
     expect(failures).to.equal(3);
   });
 
+  it('says that a message is sent when the connection is back, and sends it then', async () => {
+    const channelId = await newChannel('tunnel');
+    await open(channelId);
+    await field('tunnel').waitFor();
+    await page.context().setOffline(true);
+    await field('tunnel').fill('from the train');
+    await field('tunnel').press('Enter');
+    const message = page.getByRole('article', { name: 'Your message, to be sent when the connection is back' });
+    await message.getByText('Will be sent when the connection is back', { exact: true }).waitFor();
+    expect(await page.getByText('Not sent').count()).to.equal(0);
+    await message.getByRole('button', { name: 'Send again' }).waitFor();
+    await page.context().setOffline(false);
+    expect(await sent(channelId)).to.equal('from the train');
+    await message.waitFor({ state: 'detached' });
+    // A refused message is not sent again by itself.
+    await page.route(`**/api/channels/${channelId}/messages`, (route) =>
+      route.fulfill({ status: 400, json: { code: 'bad', message: 'No.' } }),
+    );
+    await field('tunnel').fill('refused');
+    await field('tunnel').press('Enter');
+    await page.getByRole('article', { name: 'Your message, not sent' }).getByText('Not sent', { exact: true }).waitFor();
+  });
+
+  it('replaces the suggested name of a thread when the user types', async () => {
+    const channelId = await newChannel('threads');
+    await fixture.request(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'Who brings the rope?' });
+    await open(channelId);
+    await page.getByRole('article').filter({ hasText: 'Who brings the rope?' }).hover();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Start a thread' }).click();
+    const name = page.getByRole('dialog').getByLabel('Thread name');
+    expect(await name.inputValue()).to.equal('Who brings the rope?');
+    await page.keyboard.type('Rope');
+    expect(await name.inputValue()).to.equal('Rope');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Rope', level: 1 }).waitFor();
+  });
+
   // Last, as it logs out.
   it('keeps a draft with its mention after a reload, and removes it when it is sent and at logout', async () => {
     const channelId = await newChannel('draft');

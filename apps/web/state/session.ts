@@ -53,15 +53,19 @@ function leave(open: () => void): void {
 
 let checking: Promise<void> | undefined;
 
+/** Whether the user is logging out on this page. The login page then does not lead back to this place. */
+let loggingOut = false;
+
 /**
  * Finds out why the service refuses the session of this page. When it has ended, the login page is opened, which leads back to this place. When another
- * account has logged in in this browser, the page is loaded again and shows that account. Otherwise, and when the service cannot be reached, nothing happens.
+ * account has logged in in this browser, the page is loaded again and shows that account. Otherwise, while the user logs out here, and when the service
+ * cannot be reached, nothing happens.
  */
 export function checkSession(): Promise<void> {
   const check = async (): Promise<void> => {
     const shownId = myId();
     const found = await loadMe().catch(() => undefined);
-    if (found === undefined || (found?.id ?? '') === shownId) return;
+    if (found === undefined || (found?.id ?? '') === shownId || loggingOut) return;
     keepToast(found ? `You are now logged in as ${found.displayName} (${found.username}).` : 'You have been logged out.');
     leave(() => (found ? location.reload() : location.replace(loginPath(currentPath()))));
   };
@@ -94,8 +98,11 @@ export async function register(username: string, password: string, displayName: 
 
 /** Logs out and removes the stored drafts. Loading `/login` as a new page drops the user's state. */
 export async function logout(): Promise<void> {
+  loggingOut = true;
   await call('POST', '/api/auth/logout').catch((fault: unknown) => {
-    if (!(fault instanceof ApiError) || fault.status !== 401) throw fault;
+    if (fault instanceof ApiError && fault.status === 401) return;
+    loggingOut = false;
+    throw fault;
   });
   removeDrafts(myId());
   removeStored(accountKey);

@@ -10,7 +10,8 @@ const mainActions = '.dialog-body > :not(header) :is(.button.main, .button.dange
 
 /**
  * Moves the focus from the close button, which the browser chooses because it is first, to the field that asks for it, the first field, or the main action. If
- * these are still being loaded, it waits for them, until the user does something. Returns a function that ends the waiting.
+ * these are still being loaded, it waits for them, until the user does something. The text of an input is selected, so that typing replaces what was filled in.
+ * Returns a function that ends the waiting.
  */
 function focusMainControl(dialog: HTMLDialogElement): () => void {
   const stop = new AbortController();
@@ -26,6 +27,7 @@ function focusMainControl(dialog: HTMLDialogElement): () => void {
       [...dialog.querySelectorAll<HTMLElement>(mainActions)].at(-1);
     if (!target) return;
     target.focus();
+    if (target instanceof HTMLInputElement) target.select();
     end();
   };
   changes.observe(dialog, { childList: true, subtree: true, attributeFilter: ['disabled'] });

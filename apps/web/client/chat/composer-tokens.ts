@@ -28,7 +28,7 @@ export function tokenFor(tokens: Tokens, sign: '@' | '#', names: readonly string
   return meaning.content;
 }
 
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 /**
  * Returns a pattern that finds every token of a text, except within a longer word or after a backslash. The longest token matches first. undefined without

@@ -16,17 +16,22 @@ import { Markup } from './markup.tsx';
 /** Whether the message is certainly not stored, so that it can be edited and sent as a new one. */
 const isRefused = (error: ApiError | null): boolean => error !== null && [400, 403, 404, 413].includes(error.status);
 
+/** What becomes of a message: the text beside its author, and its name for a screen reader. */
+function fateOf({ state, resends }: Outgoing): { text: string; label: string } {
+  if (state === 'waiting') return { text: 'Waiting…', label: 'Your message, being sent' };
+  if (state === 'sending') return { text: 'Sending…', label: 'Your message, being sent' };
+  if (!resends) return { text: 'Not sent', label: 'Your message, not sent' };
+  return { text: 'Will be sent when the connection is back', label: 'Your message, to be sent when the connection is back' };
+}
+
 /** A message that is being sent, in gray. A failed one shows the API's error and can be sent again, edited or discarded. */
 export function OutgoingView({ message, serverId }: { message: Outgoing; serverId: string | null }): JSX.Element | null {
   const own = me.value;
   if (!own) return null;
   const { key, content, files, state, progress, error, replyTo } = message;
+  const { text, label } = fateOf(message);
   return (
-    <article
-      class={`message outgoing ${state}`}
-      tabIndex={-1}
-      aria-label={state === 'failed' ? 'Your message, not sent' : 'Your message, being sent'}
-    >
+    <article class={`message outgoing ${state}`} tabIndex={-1} aria-label={label}>
       {replyTo && (
         <p class="reply-line">
           Replying to <bdi>{replyTo.author.displayName}</bdi>
@@ -40,7 +45,7 @@ export function OutgoingView({ message, serverId }: { message: Outgoing; serverI
           <strong>
             <bdi>{own.displayName}</bdi>
           </strong>{' '}
-          <span class="hint">{state === 'failed' ? 'Not sent' : state === 'waiting' ? 'Waiting…' : 'Sending…'}</span>
+          <span class="hint">{text}</span>
         </p>
         {content !== '' && <Markup content={content} serverId={serverId} />}
         {files.length > 0 && (
