@@ -28,6 +28,11 @@ export const Attachment = ObjectOf(
 );
 export type Attachment = Static<typeof Attachment>;
 
+const mentionedUsers = (description: string) =>
+  Type.Optional(
+    Type.Array(UserSummary, { maxItems: limits.mentionsPerMessage, description: `${description} Absent if nobody is mentioned.` }),
+  );
+
 /** The current state of the message that a reply answers. */
 export const ReplyPreview = ObjectOf(
   {
@@ -37,9 +42,11 @@ export const ReplyPreview = ObjectOf(
       description: `The start of its text, at most ${limits.replyPreviewChars} characters, with formatting that is cut closed again. It may be empty.`,
       examples: ['Who wants to test the engine?'],
     }),
+    mentionedUsers: mentionedUsers('The accounts that this part of the text mentions, with the current profile.'),
     hasAttachments: Type.Boolean({ description: 'Whether it has files.' }),
   },
   'The current state of the message that a reply answers.',
+  { mentionedUsers: undefined },
 );
 export type ReplyPreview = Static<typeof ReplyPreview>;
 
@@ -93,6 +100,7 @@ export const Message = ObjectOf(
       maxItems: limits.mentionsPerMessage,
       description: 'The accounts that the message mentions: those of the text in its order, then the author of a reply.',
     }),
+    mentionedUsers: mentionedUsers('The accounts of `mentions` in their order, with the current profile, also after they have left.'),
     mentionRoles: Type.Array(IdOf('role', 'A role.'), {
       maxItems: limits.mentionsPerMessage,
       description: 'The roles that the message mentions.',
@@ -124,6 +132,7 @@ export const Message = ObjectOf(
     attachments: [],
     embeds: [],
     mentions: [],
+    mentionedUsers: undefined,
     mentionRoles: [],
     reply: undefined,
     interaction: undefined,

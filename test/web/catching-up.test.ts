@@ -83,6 +83,15 @@ describe('web: catching up on many unread messages', () => {
     await page.getByRole('link', { name: 'jumped', exact: true }).waitFor();
   });
 
+  it('says that mentions are above only if they are', async () => {
+    const { channelId, unread } = await channelWithUnread('linked', 120);
+    const page = await openPage(fixture.bob);
+    await page.goto(`/servers/${fixture.server.id}/${channelId}?message=${unread[mentionAt - 40]}`);
+    await page.getByText('Unread messages above').waitFor();
+    await page.goto(`/servers/${fixture.server.id}/${channelId}?message=${unread[mentionAt + 40]}`);
+    await page.getByText('1 unread mention above').waitFor();
+  });
+
   it('marks everything as read when told to', async () => {
     const { channelId } = await channelWithUnread('skipped');
     const page = await openChannel(fixture.bob, channelId);

@@ -4,7 +4,7 @@ import { truncateMarkup } from '../../../lib/base/markup-truncate.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import { ApiError, asApiError, call, path, query } from '../api/call.ts';
 import { changeMessages, enqueueLoad, type History, histories, maxMessages, type StoredHistory, storedHistory } from './history-store.ts';
-import { mergeUser } from './people.ts';
+import { mergeUsersOf } from './people.ts';
 
 /** Returns the history of a channel; a new one is empty and not loaded. When there are too many histories, the least recently used ones are dropped. */
 export const historyOf = (channelId: string): History => storedHistory(channelId);
@@ -161,7 +161,7 @@ export async function refreshHistories(open: string | undefined): Promise<void> 
  * there.
  */
 export function addMessage(message: Message): void {
-  mergeUser(message.author);
+  mergeUsersOf(message);
   changeMessages(message.channelId, (messages, { hasNewer, hasOlder }) => {
     const last = messages.at(-1);
     if (hasNewer.value) return messages;
@@ -180,6 +180,7 @@ export function addMessage(message: Message): void {
 
 /** Replaces a message by its new version. Keeps `me` of its reactions, because events do not depend on who receives them. */
 export function replaceMessage(message: Message): void {
+  mergeUsersOf(message);
   changeMessages(message.channelId, (messages) =>
     messages.map((old) => {
       if (old.id !== message.id) return old.reply?.id === message.id ? { ...old, reply: replyOf(old, message) } : old;

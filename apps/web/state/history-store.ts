@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import type { Message } from '../../../lib/contract/message.ts';
 import { type ApiError, asApiError } from '../api/call.ts';
-import { mergeUser } from './people.ts';
+import { mergeUsersOf } from './people.ts';
 
 /** The loaded part of a channel's messages, oldest first, without gaps. */
 export interface History {
@@ -61,7 +61,7 @@ export function enqueueLoad(history: StoredHistory, load: () => Promise<void>): 
     history.isLoading = true;
     try {
       await load();
-      for (const message of history.messages.value) mergeUser(message.author);
+      for (const message of history.messages.value) mergeUsersOf(message);
       history.status.value = 'ready';
     } catch (fault) {
       history.status.value = asApiError(fault);

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Member } from '../../../lib/contract/member.ts';
+import type { Message } from '../../../lib/contract/message.ts';
 import type { Author, VisibleStatus } from '../../../lib/contract/user.ts';
 import { call, path, query } from '../api/call.ts';
 
@@ -66,6 +67,11 @@ export function mergeUser(user: User): void {
   if (known && comparedFields.every((part) => known[part] === next[part])) return;
   users.set(user.id, next);
   notifySoon();
+}
+
+/** Stores the public profiles in a message: of its author, and of those that it and its reply preview mention, who may have left. */
+export function mergeUsersOf({ author, mentionedUsers = [], reply }: Message): void {
+  for (const user of [author, ...mentionedUsers, ...(reply?.mentionedUsers ?? [])]) mergeUser(user);
 }
 
 /** Replaces the public profile of an account, in every member list too. */

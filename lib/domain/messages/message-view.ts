@@ -22,12 +22,20 @@ const findUserSummary = (accounts: Accounts, id: string) => {
   return account ? toUserSummary(account) : deletedAuthor(id);
 };
 
-const toReplyPreview = (original: MessageDoc, accounts: Accounts): ReplyPreview => ({
-  id: original._id,
-  author: findAuthor(accounts, original),
-  content: truncateMarkup(original.content, limits.replyPreviewChars),
-  hasAttachments: original.attachments.length > 0,
-});
+const toMentionedUsers = (mentions: readonly string[], accounts: Accounts): Pick<Message, 'mentionedUsers'> =>
+  mentions.length ? { mentionedUsers: mentions.map((id) => findUserSummary(accounts, id)) } : {};
+
+function toReplyPreview(original: MessageDoc, accounts: Accounts): ReplyPreview {
+  const content = truncateMarkup(original.content, limits.replyPreviewChars);
+  const mentions = original.mentions.filter((id) => content.includes(`<@${id}>`));
+  return {
+    id: original._id,
+    author: findAuthor(accounts, original),
+    content,
+    ...toMentionedUsers(mentions, accounts),
+    hasAttachments: original.attachments.length > 0,
+  };
+}
 
 /** The URL of a file. Whoever knows its key can read the file (docs/behavior/messages.md#serving-files). */
 export const fileUrl = (baseUrl: string, { key, filename }: Pick<StoredAttachment, 'key' | 'filename'>): string =>
@@ -66,6 +74,7 @@ function buildMessage(message: MessageDoc, { config, viewerId, accounts, origina
     embeds: embeds.map((one) => toShownEmbed(config, one)),
     reactions: toReactions(message, viewerId, ownReactions),
     mentions: message.mentions,
+    ...toMentionedUsers(message.mentions, accounts),
     mentionRoles: message.mentionRoles,
     mentionEveryone: message.mentionEveryone,
     replyDeleted: message.replyTo !== null && !original,
@@ -82,7 +91,7 @@ function buildMessage(message: MessageDoc, { config, viewerId, accounts, origina
 export type Viewer = AccountDoc | null;
 
 /**
- * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors and reply previews are current
+ * Messages as `viewer` sees them, in the order given (docs/behavior/messages.md#the-message). Authors, mentioned accounts and reply previews are current
  * (docs/behavior/messages.md#replies). Takes one query for the originals of replies, one for the viewer's reactions and one for accounts that are not cached.
  * `versions` are access versions that this request has read already.
  */
@@ -100,7 +109,9 @@ export async function toMessages(
     findOwnReactions(platform, messages, viewerId),
   ]);
   const originals = new Map(found.map((original) => [original._id, original]));
-  const authors = [...messages, ...originals.values()].flatMap((message) => (message.face ? [] : [message.authorId]));
+  const authors = [...messages, ...originals.values()].flatMap(({ face, authorId, mentions }) =>
+    face ? mentions : [authorId, ...mentions],
+  );
   const users = messages.flatMap((message) => message.interaction?.userId ?? []);
   const accounts = await loadAccounts(platform, [...authors, ...users], viewer ? [viewer] : [], versions);
   const context = { config: platform.config, viewerId, accounts, originals, ownReactions };

@@ -30,6 +30,25 @@ describe('mentions and replies', () => {
     expect((await dm.post(`${all} <@${ann.id}> <@${owner.id}>`)).mentions).to.deep.equal([bea.id, ann.id]);
   });
 
+  it('names the mentioned accounts by their current profile, also after they have left', async () => {
+    const gone = await makeMember(api, owner, server.id);
+    const names = ({ mentionedUsers }: Pick<Message, 'mentionedUsers'>): unknown =>
+      mentionedUsers?.map(({ id, displayName }) => [id, displayName]);
+    const expected = [
+      [gone.id, 'Renamed'],
+      [bea.id, bea.username],
+    ];
+    expect(await post('nobody')).not.to.have.property('mentionedUsers');
+    const original = await post(`<@${gone.id}> and <@${bea.id}>`);
+    const reply = await post({ content: 'reply', replyTo: original.id, mentionReply: false }, bea);
+    await send(api, 200, gone, 'PATCH', '/api/users/@me', { displayName: 'Renamed' });
+    await send(api, 204, gone, 'DELETE', `/api/users/@me/servers/${server.id}`);
+    expect(names(await read(original.id))).to.deep.equal(expected);
+    expect(names((await read(reply.id)).reply ?? {})).to.deep.equal(expected);
+    expect(names(await edit(original.id, { content: `<@${bea.id}>` }))).to.deep.equal(expected.slice(1));
+    expect(names((await read(reply.id)).reply ?? {})).to.deep.equal(expected.slice(1));
+  });
+
   describe('syntax', () => {
     /** B, R and E stand for a mention of a person, of a role and of everyone. */
     const fill = (pattern: string): string =>

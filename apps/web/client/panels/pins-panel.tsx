@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
-import { mergeUser } from '../../state/people.ts';
+import { mergeUsersOf } from '../../state/people.ts';
 import { pinChanges } from '../../state/pins.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
@@ -21,7 +21,7 @@ export function PinsPanel({ context, onClose }: { context: ChannelContext; onClo
   const pins = useLoaded(
     async (signal) => {
       const list = await call<Message[]>('GET', path`/api/channels/${channelId}/pins`, undefined, { signal });
-      for (const { author } of list) mergeUser(author);
+      for (const message of list) mergeUsersOf(message);
       return list;
     },
     [channelId, changes],
