@@ -136,6 +136,24 @@ describe('web: sessions that end, and links that are opened without a login', ()
       if (path === 'channel') await page.getByRole('textbox', { name: 'Message ending' }).waitFor();
     });
 
+  it('offers what was sent as the session ended in the field for messages after the login', async () => {
+    const person = await newMember('Zoe');
+    const channelId = await newChannel('unsent');
+    const page = await openPage(person);
+    await page.goto(`/servers/${fixture.server.id}/${channelId}`);
+    const field = page.getByRole('textbox', { name: 'Message unsent' });
+    await field.fill(`for <@${fixture.ada.id}>`);
+    await page.context().clearCookies();
+    await field.press('Enter');
+    await page.getByRole('heading', { name: 'Log in to Parlance' }).waitFor();
+    await logIn(page, person);
+    await field.waitFor();
+    expect(await field.inputValue()).to.equal(`for <@${fixture.ada.id}>`);
+    expect(await request<Message[]>(fixture.ada, 'GET', `/api/channels/${channelId}/messages`)).to.deep.equal([]);
+    await field.press('Enter');
+    await page.locator('article:not(.outgoing)').getByText('for @Ada Lovelace').waitFor();
+  });
+
   it('leaves to the login form when a request is refused before the gateway closes the connection', async () => {
     const person = await signUp(fixture.site, 'Kim');
     const page = await openPage(person);
@@ -171,6 +189,12 @@ describe('web: sessions that end, and links that are opened without a login', ()
     await page.getByText(`You are now logged in as Bob (${fixture.bob.username}).`).waitFor();
     await page.getByLabel('Your account').getByText('Bob', { exact: true }).waitFor();
     expect(await request<Message[]>(fixture.bob, 'GET', `/api/channels/${channelId}/messages`)).to.deep.equal([]);
+    // It is kept for the account that wrote it, and not shown to the other one.
+    expect(await page.getByRole('textbox', { name: 'Message stolen-cookie' }).inputValue()).to.equal('');
+    await page.context().addCookies([sessionCookie(fixture.site.origin, fixture.ada.token)]);
+    await page.reload();
+    await page.getByLabel('Your account').getByText('Ada Lovelace', { exact: true }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Message stolen-cookie' }).inputValue()).to.equal('written as Ada');
   });
 
   it('does not rename the account of another tab', async () => {

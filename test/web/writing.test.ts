@@ -124,6 +124,68 @@ describe('web: keyboard input and drafts', () => {
     await page.getByRole('heading', { name: 'Rope', level: 1 }).waitFor();
   });
 
+  const edit = () => page.getByRole('textbox', { name: 'Edit message' });
+  const bar = () => page.getByText('Unfinished edit of a message');
+  const begin = async (name: string): Promise<{ channelId: string; messageId: string }> => {
+    const channelId = await newChannel(name);
+    const { id } = await fixture.request<{ id: string }>(fixture.bob, 'POST', `/api/channels/${channelId}/messages`, {
+      content: `Thanks <@${fixture.ada.id}>`,
+    });
+    await open(channelId);
+    await page.getByText('Thanks @Ada Lovelace').waitFor();
+    await field(name).press('ArrowUp');
+    await edit().fill('Thanks @Ada Lovelace and all');
+    return { channelId, messageId: id };
+  };
+
+  it('keeps a half-written edit while another channel is open', async () => {
+    await newChannel('away');
+    const { channelId } = await begin('edited');
+    await page.getByRole('link', { name: 'away', exact: true }).click();
+    await field('away').waitFor();
+    expect(await bar().count()).to.equal(0);
+    await page.getByRole('link', { name: 'edited', exact: true }).click();
+    await edit().waitFor();
+    expect(await edit().inputValue()).to.equal('Thanks @Ada Lovelace and all');
+    expect(await bar().count()).to.equal(0);
+    await edit().press('Enter');
+    await edit().waitFor({ state: 'detached' });
+    expect((await messagesIn(channelId))[0]?.content).to.equal(`Thanks <@${fixture.ada.id}> and all`);
+  });
+
+  it('offers a half-written edit after a reload, until it is cancelled or discarded', async () => {
+    const { channelId } = await begin('reloaded');
+    await page.reload();
+    await bar().waitFor();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await edit().waitFor();
+    expect(await edit().inputValue()).to.equal('Thanks @Ada Lovelace and all');
+    await edit().press('Escape');
+    await page.reload();
+    await page.getByText('Thanks @Ada Lovelace').waitFor();
+    expect(await bar().count()).to.equal(0);
+    await field('reloaded').press('ArrowUp');
+    expect(await edit().inputValue()).to.equal('Thanks @Ada Lovelace');
+    await edit().fill('Something else');
+    await page.reload();
+    await bar().waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await bar().waitFor({ state: 'detached' });
+    expect((await messagesIn(channelId))[0]?.content).to.equal(`Thanks <@${fixture.ada.id}>`);
+  });
+
+  it('makes a half-written edit a draft when the message was deleted', async () => {
+    const { channelId, messageId } = await begin('deleted');
+    await fixture.request(fixture.ada, 'DELETE', `/api/channels/${channelId}/messages/${messageId}`);
+    await bar().waitFor();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('The message was deleted. Its text is in the field for a new message.').waitFor();
+    expect(await field('deleted').inputValue()).to.equal('Thanks @Ada Lovelace and all');
+    await bar().waitFor({ state: 'detached' });
+    await field('deleted').press('Enter');
+    expect(await sent(channelId)).to.equal(`Thanks <@${fixture.ada.id}> and all`);
+  });
+
   // Last, as it logs out.
   it('keeps a draft with its mention after a reload, and removes it when it is sent and at logout', async () => {
     const channelId = await newChannel('draft');

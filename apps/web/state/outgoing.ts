@@ -8,7 +8,9 @@ import { addMessage } from './histories.ts';
 import { isKeyValid, nextTry } from './outgoing-faults.ts';
 import { may } from './rights.ts';
 import { channels } from './servers.ts';
+import { isOver, myId } from './session.ts';
 import { startCooldown } from './slowmode.ts';
+import { addToStoredDraft } from './stored-drafts.ts';
 
 /** A message that the composer submits. */
 export interface Draft {
@@ -169,6 +171,11 @@ connection.subscribe((now) => {
     if (isKeyValid(Date.now() - (attemptsByKey.get(key)?.firstAt ?? 0))) sendAgain(key);
     else patch(key, { resends: false });
   }
+});
+
+// What is not sent when the session ends becomes the draft of its channel, for the next login. Files cannot be kept.
+isOver.subscribe((over) => {
+  if (over) for (const { channelId, content } of outgoing.value) addToStoredDraft(myId(), channelId, content);
 });
 
 // The browser asks for confirmation when the user closes the page while a message is being sent.

@@ -45,8 +45,12 @@ export const registerPath = (path: string): string => `/register${toNext(path)}`
 /** Returns the path of the page that is open, with its query and fragment. */
 export const currentPath = (): string => location.pathname + location.search + location.hash;
 
+/** Whether the page is left because its session is over. What was written on it is then kept for the next login. */
+export const isOver = signal(false);
+
 /** Leaves a page whose session is over. Its other parts must not ask to stay: nothing can be saved any more. */
 function leave(open: () => void): void {
+  isOver.value = true;
   addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true });
   open();
 }

@@ -1,9 +1,9 @@
-import { type Signal, signal } from '@preact/signals';
+import { effect, type Signal, signal } from '@preact/signals';
 import type { CommandOption, PickerCommand } from '../../../../lib/contract/command.ts';
 import type { ApiError } from '../../api/call.ts';
 import { newKey } from '../../api/key.ts';
 import { myId } from '../../state/session.ts';
-import { storedDraft, storeSoon } from '../../state/stored-drafts.ts';
+import { type StoredEdit, storedDraft, storeSoon } from '../../state/stored-drafts.ts';
 import type { Meaning } from './composer-tokens.ts';
 
 /** A file to send. `id` distinguishes two files with the same name. */
@@ -36,12 +36,14 @@ export type CommandLineError =
   | { kind: 'unknown'; name: string }
   | { kind: 'several'; commands: readonly PickerCommand[] };
 
-/** The draft of a channel. The browser stores the text and its tokens; the rest is lost with the page. */
+/** The draft of a channel. The browser stores the text, its tokens and the edits; the rest is lost with the page. */
 export interface ChannelDraft {
   text: Signal<string>;
   files: Signal<readonly DraftFile[]>;
   /** The meanings of the readable words in the text. */
   tokens: Map<string, Meaning>;
+  /** The half-written edits of messages, oldest first. */
+  edits: Signal<readonly StoredEdit[]>;
   /** Whether the reply pings the author of the original. */
   isPinging: Signal<boolean>;
   commandForm: Signal<CommandFormState | null>;
@@ -51,6 +53,8 @@ export interface ChannelDraft {
 }
 
 const maxDrafts = 50;
+/** The maximum number of half-written edits of a channel. The oldest is dropped. */
+const maxEdits = 10;
 const drafts = new Map<string, ChannelDraft>();
 
 /** Returns the draft of a channel, empty at first. At most fifty drafts are kept in memory; the least recently used one is dropped. */
@@ -68,18 +72,27 @@ function createDraft(channelId: string): ChannelDraft {
     text: signal(stored?.text ?? ''),
     files: signal<readonly DraftFile[]>([]),
     tokens: new Map<string, Meaning>(stored?.tokens),
+    edits: signal<readonly StoredEdit[]>(stored?.edits ?? []),
     isPinging: signal(true),
     commandForm: signal<CommandFormState | null>(null),
     commandError: signal<CommandLineError | null>(null),
     lastRun: null,
   };
-  const { text, tokens } = draft;
+  const { text, tokens, edits } = draft;
   let isFirst = true;
-  text.subscribe(() => {
-    if (!isFirst) storeSoon(myId(), channelId, () => ({ text: text.peek(), tokens: [...tokens] }));
+  effect(() => {
+    void [text.value, edits.value];
+    if (!isFirst) storeSoon(myId(), channelId, () => ({ text: text.peek(), tokens: [...tokens], edits: edits.peek() }));
     isFirst = false;
   });
   return draft;
+}
+
+/** Keeps a half-written edit in place of the previous one of the same message; without `edit`, there is none any more. */
+export function keepEdit({ edits }: ChannelDraft, messageId: string, edit?: StoredEdit): void {
+  const others = edits.peek().filter((one) => one.messageId !== messageId);
+  if (edit) edits.value = [...others, edit].slice(-maxEdits);
+  else if (others.length < edits.peek().length) edits.value = others;
 }
 
 /**

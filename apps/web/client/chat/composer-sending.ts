@@ -54,14 +54,19 @@ export async function sendMessage({ channelId }: ChannelContext, draft: ChannelD
   clear(draft);
 }
 
-/** Moves a message that was refused back into its channel's composer, before the text there. */
-export function moveToComposer({ key, channelId, content, files, replyTo, mentionReply, error }: Outgoing, serverId: string | null): void {
-  const draft = draftOf(channelId);
+/** Inserts a content into a draft, before the text there, with mentions shown by name. */
+export function insertContent(draft: ChannelDraft, content: string, serverId: string | null): void {
   const isEmpty = draft.text.value === '';
   // When there is other text, a word in it may already have another meaning, so the content is inserted as it was sent.
   const readable = isEmpty ? readableOf(content, mentionNames(serverId)) : { text: content, tokens: [] };
   for (const [word, meaning] of readable.tokens) draft.tokens.set(word, meaning);
   draft.text.value = isEmpty ? readable.text : `${readable.text}\n${draft.text.value}`;
+}
+
+/** Moves a message that was refused back into its channel's composer, before the text there. */
+export function moveToComposer({ key, channelId, content, files, replyTo, mentionReply, error }: Outgoing, serverId: string | null): void {
+  const draft = draftOf(channelId);
+  insertContent(draft, content, serverId);
   draft.files.value = [...draftFilesOf(files), ...draft.files.value];
   draft.isPinging.value = mentionReply;
   if (replyTo && !error?.at('/replyTo')) replying.value = withEntry(replying.value, channelId, replyTo);

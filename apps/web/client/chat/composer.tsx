@@ -5,6 +5,7 @@ import { type ChannelContext, mayWrite } from '../channel-context.ts';
 import { CommandForm } from './command-form.tsx';
 import './composer.css';
 import { draftFilesOf, draftOf } from './composer-drafts.ts';
+import { EditBar } from './composer-edit.tsx';
 import { ComposerForm } from './composer-form.tsx';
 import { ArchivedNote, CannotWrite } from './composer-notes.tsx';
 import { ReplyBar } from './composer-reply.tsx';
@@ -61,6 +62,7 @@ export function Composer({ context }: { context: ChannelContext }): JSX.Element 
         />
       ) : (
         <>
+          <EditBar context={context} draft={draft} />
           {original && <ReplyBar original={original} draft={draft} />}
           <UploadChips files={files.value} onRemove={remove} />
           <ComposerForm context={context} draft={draft} mayAttach={mayAttach} takesFocus={hadCommandForm.current} onFiles={add} />

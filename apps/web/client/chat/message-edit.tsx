@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
 import type { ChannelContext } from '../channel-context.ts';
+import { draftOf, keepEdit } from './composer-drafts.ts';
 import { readableOf, toContent } from './composer-tokens.ts';
 import { editing } from './composing.ts';
 import { withEmojis } from './emoji-shortcodes.ts';
@@ -17,11 +18,18 @@ import { useTextCompletion } from './text-completion.tsx';
 /** Whether an element is in the upper half of the window, where a list of suggestions fits only below it. */
 const isInUpperHalf = (element: Element | null): boolean => (element?.getBoundingClientRect().top ?? 0) < innerHeight / 2;
 
-/** Edits the user's own message in place, with mentions shown by name. Enter saves, Escape cancels. The focus then returns to where it was. */
+/**
+ * Edits the user's own message in place, with mentions shown by name. Enter saves, Escape cancels. The focus then returns to where it was. A half-written edit
+ * is kept in the draft of the channel.
+ */
 export function MessageEdit({ message: { id, channelId, content }, context }: { message: Message; context: ChannelContext }): JSX.Element {
-  const readable = useMemo(() => readableOf(content, mentionNames(context.serverId)), []);
-  const tokens = useMemo(() => new Map(readable.tokens), []);
-  const text = useSignal(readable.text);
+  const draft = useMemo(() => draftOf(channelId), []);
+  const start = useMemo(
+    () => draft.edits.peek().find(({ messageId }) => messageId === id) ?? readableOf(content, mentionNames(context.serverId)),
+    [],
+  );
+  const tokens = useMemo(() => new Map(start.tokens), []);
+  const text = useSignal(start.text);
   const task = useTask();
   const area = useRef<HTMLTextAreaElement>(null);
   const completion = useTextCompletion({ context, area, text: text.value, tokens });
@@ -40,6 +48,7 @@ export function MessageEdit({ message: { id, channelId, content }, context }: { 
     area.current.style.height = `${area.current.scrollHeight + 2}px`;
   }, [text.value]);
   const close = (): void => {
+    keepEdit(draft, id);
     editing.value = null;
   };
   const save = async (): Promise<void> => {
@@ -73,6 +82,7 @@ export function MessageEdit({ message: { id, channelId, content }, context }: { 
           {...completion.areaProps}
           onInput={({ currentTarget }) => {
             text.value = currentTarget.value;
+            keepEdit(draft, id, { messageId: id, text: text.value, tokens: [...tokens] });
             completion.updateCaret();
           }}
           onKeyDown={onKey}
