@@ -62,6 +62,22 @@ describe('web: an interrupted connection', () => {
     expect(lists).to.deep.equal([sync]);
   });
 
+  for (const [cause, isTold] of [
+    ['without any sign of it', false],
+    ['as the browser says', true],
+  ] as const)
+    it(`says that the connection is lost when the gateway is silent, ${cause}, and resumes`, async () => {
+      const { page, peer, sessionId } = await open();
+      peer.fallSilent();
+      if (isTold) await page.evaluate("dispatchEvent(new Event('offline'))");
+      expect(await peer.next()).to.deep.equal({ op: 1, d: 'first' });
+      await page.getByText('Connection lost').waitFor();
+      const next = await gateway.accept();
+      expect(await next.next()).to.deep.equal({ op: 6, d: { sessionId, seq: 'first' } });
+      next.send({ op: 0, t: 'RESUMED', s: 'first', d: { replayed: 0 } });
+      await waitForReconnect(page);
+    });
+
   it('resumes after the last received event, and loads nothing again', async () => {
     const otherChannelId = await fixture.newChannel('aside');
     const { page, peer, channelId, sessionId, requestedPaths } = await open();

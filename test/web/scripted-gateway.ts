@@ -10,8 +10,10 @@ export interface ClientFrame {
 
 /** One connection of a page to a `ScriptedGateway`. */
 export interface Peer {
-  /** The next frame of the page that is not a watch list. */
+  /** The next frame of the page that is no watch list, and no heartbeat that was answered. */
   next(): Promise<ClientFrame>;
+  /** Answers no heartbeat from now on. */
+  fallSilent(): void;
   send(frame: object): void;
   close(code: number): void;
 }
@@ -42,14 +44,15 @@ function queueOf<T>(): { push: (item: T) => void; take: () => Promise<T> } {
 
 function peerOf(socket: WebSocket): Peer {
   const frames = queueOf<ClientFrame>();
+  let isSilent = false;
   const send = (frame: object): void => socket.send(JSON.stringify(frame));
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString('utf8')) as ClientFrame;
-    if (frame.op !== 3) frames.push(frame);
+    if (frame.op === 1 && !isSilent) send({ op: 11, d: null });
+    else if (frame.op !== 3) frames.push(frame);
   });
-  // No heartbeat is due during a test: a page on a busy machine would take a late answer to one for a lost connection.
   send({ op: 10, d: { heartbeatIntervalMs: 600_000 } });
-  return { next: frames.take, send, close: (code) => socket.close(code) };
+  return { next: frames.take, fallSilent: () => (isSilent = true), send, close: (code) => socket.close(code) };
 }
 
 /** Starts a scripted gateway on a free port. */

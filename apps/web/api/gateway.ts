@@ -58,6 +58,11 @@ const invalidSeqCode = 4007;
 const resumableClose = 4000;
 /** How long a new socket waits for op 10, and then for READY or RESUMED, in milliseconds. After that the connection is treated as lost. */
 const setupMs = { hello: 10_000, session: 30_000 };
+/**
+ * How often a heartbeat is sent at least, and how long the page waits for an answer before the connection is treated as lost, in milliseconds. The gateway asks
+ * for fewer heartbeats; these let the user know soon.
+ */
+const heartbeatMs = { interval: 15_000, answer: 5_000 };
 /** A connection that lasted this long resets the backoff, in milliseconds. */
 const stableMs = 10_000;
 
@@ -152,12 +157,15 @@ interface SocketListener {
 function openSocket(url: string, session: Session | null, { onEvent, onSession, onClose, onOffline }: SocketListener): WebSocket {
   const socket = new WebSocket(`${url}${url.includes('?') ? '&' : '?'}v=1`);
   let heartbeatTimer: ReturnType<typeof setInterval> | undefined;
-  let isAcknowledged = true;
+  let answerTimer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
+  const ended = new AbortController();
   const finish = (code: number, retryAfterMs?: number): void => {
     if (closed) return;
     closed = true;
+    ended.abort();
     clearInterval(heartbeatTimer);
+    clearTimeout(answerTimer);
     clearTimeout(setup);
     if (socket.readyState < WebSocket.CLOSING) socket.close(resumableClose);
     onClose(code, retryAfterMs);
@@ -167,9 +175,8 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op: code, d }));
   };
   const sendHeartbeat = (): void => {
-    // No acknowledgement came for a whole interval, so the connection is treated as dead, even if the socket is still open.
-    if (!isAcknowledged) return finish(0);
-    isAcknowledged = false;
+    // A socket can stay open for minutes after its network is gone.
+    answerTimer ??= setTimeout(finish, heartbeatMs.answer, 0);
     sendFrame(op.heartbeat, session?.seq ?? null);
   };
   const identifyOrResume = (): void => {
@@ -185,17 +192,20 @@ function openSocket(url: string, session: Session | null, { onEvent, onSession, 
   };
   socket.onmessage = ({ data }: MessageEvent<string>) => {
     if (closed) return;
+    clearTimeout(answerTimer);
+    answerTimer = undefined;
     const frame = JSON.parse(data) as Frame;
     switch (frame.op) {
       case op.hello:
-        heartbeatTimer = setInterval(sendHeartbeat, frame.d.heartbeatIntervalMs);
+        heartbeatTimer = setInterval(sendHeartbeat, Math.min(frame.d.heartbeatIntervalMs, heartbeatMs.interval));
+        window.addEventListener('offline', sendHeartbeat, { signal: ended.signal });
+        document.addEventListener('visibilitychange', sendHeartbeat, { signal: ended.signal });
         return identifyOrResume();
       case op.heartbeat:
         return sendFrame(op.heartbeat, session?.seq ?? null);
       case op.watch:
         return onOffline(frame.d.offline);
       case op.ack:
-        isAcknowledged = true;
         return;
       case op.reconnect:
         return finish(0, frame.d?.retryAfterMs);
