@@ -85,6 +85,27 @@ describe('web: the composer', () => {
     expect(await field().inputValue()).to.equal('@');
   });
 
+  it('says while one writes, and shows afterwards, that @everyone notifies nobody', async () => {
+    const channelId = await newChannel('no-alarm');
+    await open(channelId);
+    const note = page.getByText('@everyone will notify nobody: you don’t have the permission “Mention Everyone” here');
+    await field().fill('dear @everyone');
+    await note.waitFor();
+    await field().fill('dear \\@everyone');
+    await note.waitFor({ state: 'detached' });
+    await field().fill('dear @everyone');
+    await field().press('Enter');
+    await request(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'from the owner to @everyone' });
+    const background = async (text: string): Promise<unknown> => {
+      await posted(text);
+      return page.evaluate(
+        `getComputedStyle([...document.querySelectorAll('.everyone')].find((one) => one.parentElement.textContent === '${text}')).backgroundColor`,
+      );
+    };
+    expect(await background('dear @everyone')).to.equal('rgba(0, 0, 0, 0)');
+    expect(await background('from the owner to @everyone')).not.to.equal('rgba(0, 0, 0, 0)');
+  });
+
   it('inserts a line break with Shift+Enter, and keeps a draft for each channel', async () => {
     const [one, other] = [await newChannel('one'), await newChannel('other')];
     await open(one);

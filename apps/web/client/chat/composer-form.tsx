@@ -13,7 +13,7 @@ import type { Query } from './completion-query.ts';
 import { commandText } from './completion-sources.tsx';
 import { isSendKey, replaceIn, useAutoGrow, useTypeAnywhere } from './composer-area.ts';
 import { type ChannelDraft, openCommandForm } from './composer-drafts.ts';
-import { CommandErrorNote, Counter, SlowModeNote, useCooldownSeconds } from './composer-notes.tsx';
+import { CommandErrorNote, Counter, EveryoneNote, SlowModeNote, useCooldownSeconds } from './composer-notes.tsx';
 import { cancelReply } from './composer-reply.tsx';
 import { canSend, contentOf, lastOwnMessage, sendDraft, sendMessage } from './composer-sending.ts';
 import { editing, replying } from './composing.ts';
@@ -74,6 +74,7 @@ export function ComposerForm({
   const secondsLeft = useCooldownSeconds(context);
   useAutoGrow(area, text.value);
   useTypeAnywhere(area);
+  const content = contentOf(draft);
   const original = replying.value.get(channelId);
   // Runs before the browser paints, so that the user can type or press Escape as soon as the reply bar is visible.
   useLayoutEffect(() => {
@@ -185,7 +186,8 @@ export function ComposerForm({
       <div class="composer-foot soft">
         <TypingLine channelId={channelId} />
         <SlowModeNote context={context} secondsLeft={secondsLeft} />
-        <Counter length={countCodePoints(contentOf(draft))} />
+        <EveryoneNote context={context} content={content} />
+        <Counter length={countCodePoints(content)} />
       </div>
     </>
   );

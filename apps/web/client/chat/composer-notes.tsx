@@ -2,8 +2,10 @@ import { Timer } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { limits } from '../../../../lib/base/limits.ts';
+import { leafTokens, parseMarkup } from '../../../../lib/base/markup.ts';
 import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { skipsSlowmode } from '../../state/outgoing.ts';
+import { may } from '../../state/rights.ts';
 import { cooldownEnds, cooldownLeftMs } from '../../state/slowmode.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
@@ -40,6 +42,25 @@ export function SlowModeNote({ context, secondsLeft }: { context: ChannelContext
   return (
     <span class="composer-slow">
       <Icon of={Timer} size="1em" /> {about}
+    </span>
+  );
+}
+
+/** Says that `@everyone` and `@here` in a content will notify nobody, because the user has not the permission or writes a direct message. */
+export function EveryoneNote({
+  context: { serverId, channel },
+  content,
+}: {
+  context: ChannelContext;
+  content: string;
+}): JSX.Element | null {
+  if (!content.includes('@') || may('Mention Everyone', serverId, channel)) return null;
+  const everyone = [...leafTokens(parseMarkup(content))].find(({ type }) => type === 'everyone');
+  if (everyone?.type !== 'everyone') return null;
+  return (
+    <span role="status">
+      @{everyone.kind} will notify nobody:{' '}
+      {serverId === null ? 'this is a direct message' : 'you don’t have the permission “Mention Everyone” here'}
     </span>
   );
 }

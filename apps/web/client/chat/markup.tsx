@@ -19,11 +19,20 @@ import { colorOf, roleStyle } from './name.tsx';
 
 /**
  * Renders a message content with the parser that the server uses. It creates only elements and never inserts HTML from the content. `serverId` is the server
- * of its mentions.
+ * of its mentions. With `pingsEveryone`, `@everyone` and `@here` look like mentions; without it they notify nobody and look like other text.
  */
-export function Markup({ content, serverId }: { content: string; serverId: string | null }): JSX.Element {
+export function Markup({
+  content,
+  serverId,
+  pingsEveryone = false,
+}: {
+  content: string;
+  serverId: string | null;
+  pingsEveryone?: boolean;
+}): JSX.Element {
   const tokens = useMemo(() => parseMarkup(content), [content]);
-  return <div class={`markup ${isEmojiOnly(tokens) ? 'large' : ''}`}>{renderTokens(tokens, serverId)}</div>;
+  const classes = ['markup', isEmojiOnly(tokens) && 'large', pingsEveryone && 'pings-everyone'];
+  return <div class={classes.filter(Boolean).join(' ')}>{renderTokens(tokens, serverId)}</div>;
 }
 
 const renderTokens = (tokens: readonly Token[], serverId: string | null): JSX.Element[] =>
@@ -61,7 +70,7 @@ function Piece({ token, serverId }: { token: Token; serverId: string | null }): 
     case 'channelMention':
       return <ChannelMention id={token.id} />;
     case 'everyone':
-      return <span class="mention">@{token.kind}</span>;
+      return <span class="everyone">@{token.kind}</span>;
     case 'emoji':
       return <span class="custom-emoji">{customEmojiText(token.name)}</span>;
   }
@@ -161,6 +170,7 @@ function ChannelMention({ id }: { id: string }): JSX.Element {
 }
 
 function RoleMention({ id, serverId }: { id: string; serverId: string | null }): JSX.Element {
+  if (id === serverId) return <span class="everyone">@everyone</span>;
   const server = details.value.get(serverId ?? '');
   const color = server?.roles.find((role) => role.id === id)?.color;
   return (

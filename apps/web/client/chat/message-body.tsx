@@ -29,7 +29,7 @@ export function MessageBody({ message, serverId, covered }: { message: Message; 
   const notes = editedAt !== null || pinned || crossposted;
   return (
     <div class="message-body" id={`message-body-${id}`}>
-      {content !== '' && <Markup content={content} serverId={serverId} />}
+      {content !== '' && <Markup content={content} serverId={serverId} pingsEveryone={message.mentionEveryone} />}
       <Attachments list={attachments} />
       {embeds.map((embed, index) => (
         <EmbedCard key={index} embed={embed} serverId={serverId} />
