@@ -71,8 +71,15 @@ export const InteractionUpdate = ObjectOf(
     id: IdOf('interaction', 'The id of the interaction.'),
     channelId: IdOf('channel', 'The channel in which the command was used.'),
     state: InteractionState,
+    endpointFailed: Type.Optional(
+      Type.Boolean({
+        description:
+          'true if the Interactions Endpoint failed: it gave no valid answer, or could not be asked. The state is then still `created`, because the bot may answer by the callback route. Absent otherwise.',
+      }),
+    ),
   },
   'The state of an interaction, for the person who used the command.',
+  { endpointFailed: undefined },
 );
 export type InteractionUpdate = Static<typeof InteractionUpdate>;
 

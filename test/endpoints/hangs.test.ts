@@ -126,7 +126,7 @@ describe('Interactions Endpoint: an endpoint that cannot be reached', () => {
       expect(await endpointFixture.logged(id)).to.deep.equal([null, 'failed', reason.replace('PORT', String(secure.port))]);
       expect(secure.asked).to.deep.equal([]);
       expect((await fixture.send('callback', id, message)).status).to.equal(201);
-      expect(await fixture.relayedStates(id)).to.deep.equal(['answered']);
+      expect(await fixture.relayedStates(id)).to.deep.equal(['endpoint failed', 'answered']);
     });
 });
 

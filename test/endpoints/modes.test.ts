@@ -54,12 +54,12 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
     return id;
   };
   const contents = async (): Promise<string[]> => (await fixture.messages()).map(({ content }) => content);
-  /** Expects that the interaction is unanswered and that a callback can answer it. */
-  const expectUnanswered = async (id: string): Promise<void> => {
+  /** Expects that the interaction is unanswered, that the person was told of `updates`, and that a callback can answer it. */
+  const expectUnanswered = async (id: string, updates: readonly string[] = []): Promise<void> => {
     const { endpoint } = endpointFixture;
     const [known, asked] = [await contents(), endpoint.site.asked.length];
     expect(await endpointFixture.view(id)).to.include({ state: 'created', messageId: null });
-    expect(await fixture.relayedStates(id)).to.deep.equal([]);
+    expect(await fixture.relayedStates(id)).to.deep.equal(updates);
     expect(await fixture.botEvents()).to.deep.equal([]);
     expect((await fixture.send('callback', id, message(`by callback ${id}`))).status).to.equal(201);
     expect(await contents()).to.deep.equal([...known, `by callback ${id}`]);
@@ -257,6 +257,6 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
   ];
   for (const [what, by, status, reason] of refused)
     it(`${what}: the delivery fails and a callback can answer`, async () => {
-      await expectUnanswered(await deliver(by, 'failed', status, reason));
+      await expectUnanswered(await deliver(by, 'failed', status, reason), ['endpoint failed']);
     });
 });

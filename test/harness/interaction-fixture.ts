@@ -67,7 +67,7 @@ export interface InteractionFixture {
   /** Runs `act` and expects that it changes nothing of the snapshot. */
   expectNoChange(act: () => Promise<unknown>): Promise<void>;
   /**
-   * Relays the pending events of an interaction, and returns what the person received about it: its states, and ephemeral answers as `hidden: …`. Discards all
+   * Relays the pending events of an interaction, and returns what the person received about it: its states, `endpoint failed`, and ephemeral answers as `hidden: …`. Discards all
    * other received events.
    */
   relayedStates(id: string): Promise<string[]>;
@@ -142,7 +142,7 @@ export async function startInteractionFixture(overrides: Record<string, string> 
       await worker.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
       await waitUntil(() => personal.some(({ data }) => data.id === mark), 'earlier events');
       return personal.splice(0).flatMap(({ name, data }) => {
-        if (name === 'INTERACTION_UPDATE' && data.id === id) return [String(data.state)];
+        if (name === 'INTERACTION_UPDATE' && data.id === id) return [data.endpointFailed ? 'endpoint failed' : String(data.state)];
         return name === 'MESSAGE_CREATE' && data.ephemeral === true ? [`hidden: ${String(data.content)}`] : [];
       });
     },

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { Server } from '../../lib/contract/server.ts';
+import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { type Bot, makeBot } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
@@ -153,6 +154,26 @@ describe('web: slash commands', () => {
     expect((await messages()).some(({ content }) => content === 'For your eyes')).to.equal(false);
     await invoke();
     await page.getByText(/did not respond/).waitFor();
+  });
+
+  it('says at once that the endpoint of a bot has failed, and shows its answer when it comes in another way', async () => {
+    const setEndpoint = (interactionsEndpointUrl: string | null) =>
+      site.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
+    // Requests to it are refused at once.
+    await setEndpoint('https://127.0.0.1:1/');
+    const invoked = page.waitForResponse((response) => response.url().endsWith('/invoke'));
+    await composer().fill('/hello');
+    await composer().press('Enter');
+    await page.getByText(/has a problem and may not respond/).waitFor();
+    const { id } = (await (await invoked).json()) as { id: string };
+    await respond({ id, token: deriveInteractionToken(site.platform.config.APP_KEY, id) } as Interaction, { content: 'After all' });
+    await page.getByRole('article').getByText('After all').waitFor();
+    await page.getByText(/has a problem/).waitFor({ state: 'detached' });
+    await composer().fill('/hello');
+    await composer().press('Enter');
+    await page.getByText(/has a problem/).waitFor();
+    await page.getByText(/did not respond/).waitFor();
+    await setEndpoint(null);
   });
 
   it('inserts the text of a prefix command, and says when the bot is offline', async () => {

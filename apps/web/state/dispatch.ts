@@ -107,7 +107,7 @@ export function dispatch(event: GatewayEvent): void {
     case 'USER_UPDATE':
       return updateUser(event.d);
     case 'INTERACTION_UPDATE':
-      return setCommandState(event.d.id, event.d.state);
+      return setCommandState(event.d.id, event.d.endpointFailed ? 'failing' : event.d.state);
     case 'READ_UPDATE':
       return noteRead(event.d.channelId, event.d.messageId);
     case 'INTERACTION_CREATE':

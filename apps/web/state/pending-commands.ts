@@ -5,13 +5,16 @@ import { ApiError, call, path } from '../api/call.ts';
 import { showToast } from '../ui/toast.tsx';
 import { lastSent } from './outgoing.ts';
 
+/** The state of an interaction; `failing` while its endpoint has failed and the bot can still answer in another way. */
+export type CommandState = InteractionState | 'failing';
+
 /** A slash command that the user ran and whose response is not on the screen yet. */
 export interface PendingCommand {
   id: string;
   channelId: string;
   command: string;
   bot: string;
-  state: InteractionState;
+  state: CommandState;
   /** When the command was run, in milliseconds of this page's clock. */
   at: number;
 }
@@ -19,7 +22,7 @@ export interface PendingCommand {
 /** The commands to show: waiting, deferred or expired. */
 export const pendingCommands = signal<readonly PendingCommand[]>([]);
 /** States that arrived by the gateway before the response to the invocation. */
-const earlyStates = new Map<string, InteractionState>();
+const earlyStates = new Map<string, CommandState>();
 /** The maximum number of commands that are kept on the screen. */
 const maxShown = 20;
 /** How long after a time limit a command without an update is checked, in milliseconds. */
@@ -49,15 +52,15 @@ export async function invoke(
 }
 
 /** Ensures that a command does not wait forever. A command without an update is loaded again; a deferred one without a follow-up in time expires. */
-function watchTimeout(id: string, state: InteractionState): void {
+function watchTimeout(id: string, state: CommandState): void {
   const isUnchanged = (): boolean => pendingCommands.value.some((pending) => pending.id === id && pending.state === state);
-  if (state === 'created')
+  if (state === 'created' || state === 'failing')
     setTimeout(() => isUnchanged() && void refreshCommand(id).catch(() => watchTimeout(id, state)), limits.answerWindowMs + graceMs);
   if (state === 'deferred') setTimeout(() => isUnchanged() && setCommandState(id, 'expired'), limits.followupWindowMs + graceMs);
 }
 
 /** Applies a state to a command. An answered command is removed, because its response message is on the screen. */
-export function setCommandState(id: string, state: InteractionState): void {
+export function setCommandState(id: string, state: CommandState): void {
   if (!pendingCommands.value.some((pending) => pending.id === id)) {
     earlyStates.set(id, state);
     if (earlyStates.size > maxShown) earlyStates.delete(earlyStates.keys().next().value ?? '');
@@ -66,7 +69,7 @@ export function setCommandState(id: string, state: InteractionState): void {
   pendingCommands.value = pendingCommands.value.flatMap((pending) =>
     pending.id !== id ? [pending] : state === 'answered' ? [] : [{ ...pending, state }],
   );
-  if (state === 'deferred') watchTimeout(id, state);
+  if (state === 'deferred' || state === 'failing') watchTimeout(id, state);
 }
 
 /** Removes a command from the screen. */
@@ -92,5 +95,5 @@ async function refreshCommand(id: string): Promise<void> {
 
 /** Loads the state of the pending commands on the screen, after events may have been missed. Throws `ApiError`. */
 export async function refreshCommands(): Promise<void> {
-  for (const { id, state } of pendingCommands.value) if (state === 'created' || state === 'deferred') await refreshCommand(id);
+  for (const { id, state } of pendingCommands.value) if (state !== 'expired' && state !== 'answered') await refreshCommand(id);
 }

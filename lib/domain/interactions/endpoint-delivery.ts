@@ -13,7 +13,7 @@ import { canView, loadCurrentServerAccess } from '../members/access.ts';
 import { type EndpointRequest, postToEndpoint } from './endpoint-requests.ts';
 import { type DecidedAnswer, decideAnswer } from './interaction-answers.ts';
 import { relayInteraction, toInteractionPayload } from './interaction-outbox.ts';
-import { windows } from './interaction-states.ts';
+import { createUpdateEntry, transition, windows } from './interaction-states.ts';
 
 type DeliveryRecord = NonNullable<InteractionDoc['delivery']>;
 
@@ -48,6 +48,19 @@ async function claim(platform: WorkerPlatform, id: string): Promise<(Interaction
 const saveDelivery = (platform: WorkerPlatform, id: string, delivery: DeliveryRecord): Promise<unknown> =>
   platform.db.interactions.updateOne({ _id: id }, { $set: { delivery } });
 
+/** Stores that the endpoint gave no answer. While the bot may still answer by the callback route, the person is told that it may not. */
+async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc, failure: DeliveryRecord): Promise<void> {
+  const startMs = performance.now();
+  const told = await transition(platform, interaction._id, {
+    from: 'created',
+    window: windows.firstAnswer,
+    set: { delivery: { $literal: failure } },
+    events: [createUpdateEntry(platform, interaction, 'created', { endpointFailed: true })],
+  });
+  if (told) await relayInteraction(platform, told, startMs);
+  else await saveDelivery(platform, interaction._id, failure);
+}
+
 /**
  * Applies the 200 of an endpoint exactly like a callback, and stores the outcome in the same write (docs/behavior/interactions.md#endpoint-answers). The
  * pending events of the interaction are relayed at once: a job for them would be a third of the total cost of using a command.
@@ -69,7 +82,7 @@ async function applyReply(
     decided = await decideAnswer(platform, interaction, input, platform.ids.next(), { delivery });
   } catch (fault) {
     if (!(fault instanceof Refusal)) throw fault;
-    return void (await saveDelivery(platform, interaction._id, createFailure(`${fault.code}: ${fault.message}`, { status, ms })));
+    return saveFailure(platform, interaction, createFailure(`${fault.code}: ${fault.message}`, { status, ms }));
   }
   await relayInteraction(platform, decided.interaction, startMs);
 }
@@ -114,18 +127,19 @@ async function prepareRequest(
 }
 
 /** Claims an interaction and prepares its request. Returns null if there is none to make. Rejects while a store is unavailable. */
-async function claimAndPrepare(platform: WorkerPlatform, id: string): Promise<PreparedRequest | DeliveryRecord | null> {
+async function claimAndPrepare(platform: WorkerPlatform, id: string): Promise<PreparedRequest | null> {
   const startMs = performance.now(); // read before the claim, so that `deadlineMs` is never too late
   const interaction = await claim(platform, id);
   if (!interaction) return null;
   failpoint(platform.config, 'after-endpoint-claim');
-  try {
-    return await prepareRequest(platform, interaction, startMs);
-  } catch (error) {
+  const prepared = await prepareRequest(platform, interaction, startMs).catch(async (error: unknown) => {
     // Nothing was sent, so the claim is removed, and the sweep can try again while there is time.
     await platform.db.interactions.updateOne({ _id: id }, { $set: { deliveredAt: null } });
     throw error;
-  }
+  });
+  if ('release' in prepared) return prepared;
+  await saveFailure(platform, interaction, prepared);
+  return null;
 }
 
 /** Makes the one request within the rest of the 3 seconds, and applies the answer or stores why there is none. */
@@ -133,11 +147,7 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
   try {
     const timeoutMs = Math.floor(deadlineMs - performance.now());
     if (timeoutMs <= 0)
-      return void (await saveDelivery(
-        platform,
-        interaction._id,
-        createFailure('the 3 seconds were over before the request could be sent'),
-      ));
+      return await saveFailure(platform, interaction, createFailure('the 3 seconds were over before the request could be sent'));
     // The endpoint gets no traceparent: it belongs to somebody else.
     const reply = await platform.tracing.run('post to endpoint', { kind: 'client' }, async (span) => {
       const answer = await postToEndpoint(platform, { ...request, timeoutMs });
@@ -150,7 +160,7 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
     await applying.add(
       async () => {
         if (reply.ok) await applyReply(platform, interaction, reply.answer, reply);
-        else await saveDelivery(platform, interaction._id, createFailure(`${reply.step}: ${reply.reason}`, reply));
+        else await saveFailure(platform, interaction, createFailure(`${reply.step}: ${reply.reason}`, reply));
       },
       { priority: applied++ },
     );
@@ -167,7 +177,5 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
   const prepared = await claimAndPrepare(platform, id);
-  if (prepared && 'release' in prepared) return () => sendRequest(platform, prepared);
-  if (prepared) await saveDelivery(platform, id, prepared);
-  return null;
+  return prepared && (() => sendRequest(platform, prepared));
 }

@@ -1,6 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { InteractionState } from '../../contract/interaction.ts';
+import type { InteractionState, InteractionUpdate } from '../../contract/interaction.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
@@ -57,7 +57,8 @@ export const createUpdateEntry = (
   platform: Platform,
   { _id: id, channelId }: InteractionDoc,
   state: InteractionState,
-): OutboxEntry<InteractionEvent> => createEntry(platform, { name: 'INTERACTION_UPDATE', data: { id, channelId, state } });
+  more: Pick<InteractionUpdate, 'endpointFailed'> = {},
+): OutboxEntry<InteractionEvent> => createEntry(platform, { name: 'INTERACTION_UPDATE', data: { id, channelId, state, ...more } });
 
 /** Reads the current interaction; 404 if it no longer exists. */
 export async function requireInteraction(platform: Platform, id: string): Promise<InteractionDoc> {

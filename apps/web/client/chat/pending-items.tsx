@@ -84,6 +84,7 @@ export function OutgoingView({ message, serverId }: { message: Outgoing; serverI
 
 const stateTexts: Record<PendingCommand['state'], (bot: string) => string> = {
   created: (bot) => `Waiting for ${bot}…`,
+  failing: (bot) => `${bot} has a problem and may not respond.`,
   deferred: (bot) => `${bot} is thinking…`,
   expired: (bot) => `${bot} did not respond.`,
   answered: (bot) => `${bot} answered.`,
@@ -91,13 +92,14 @@ const stateTexts: Record<PendingCommand['state'], (bot: string) => string> = {
 
 /** A slash command whose response is not on the screen yet. */
 export function PendingCommandView({ pending: { id, command, bot, state } }: { pending: PendingCommand }): JSX.Element {
+  const isOver = state === 'expired' || state === 'failing';
   return (
     <div class={`pending-command ${state}`}>
-      {state === 'expired' ? <Icon of={CircleAlert} /> : <span class="dots" aria-hidden="true" />}
+      {isOver ? <Icon of={CircleAlert} /> : <span class="dots" aria-hidden="true" />}
       <p>
         <strong>/{command}</strong> · <bdi>{stateTexts[state](bot)}</bdi> <span class="hint">Only you can see this.</span>
       </p>
-      {state === 'expired' && (
+      {isOver && (
         <Button variant="quiet" onClick={() => dismissCommand(id)}>
           Dismiss
         </Button>
