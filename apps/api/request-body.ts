@@ -44,10 +44,10 @@ const toUploadLimits = (accountId: string, address: string): SlotLimit[] => [
 
 const withoutFiles = (body: unknown): RequestBody => ({ body, files: [], fingerprint: body, discardFiles: () => Promise.resolve() });
 
-/** Refuses a body that does not match `schema`, and warns of its unknown fields in any case. */
-function checkBody(ctx: Context, schema: TSchema, body: unknown): void {
+/** Refuses a body with errors, and warns of its unknown fields in any case. */
+function checkBody(ctx: Context, schema: TSchema, { findErrors }: Route, body: unknown): void {
   warnOfFields(ctx, schema, body);
-  requireValid(schema, body, 'body');
+  requireValid(schema, body, 'body', findErrors);
 }
 
 /** Reads a multipart body. If it is refused, all its local files are deleted. The caller has checked that the sender may post. */
@@ -117,7 +117,7 @@ export async function readRequestBody(
     const slotLimits = toUploadLimits(identified.actor.id, identified.address);
     const upload = await uploadSlots.run(ctx.req, slotLimits, (paceFailed) => readUploadBody(ctx, platform, beforeFile, paceFailed));
     try {
-      checkBody(ctx, route.body, upload.body);
+      checkBody(ctx, route.body, route, upload.body);
     } catch (error) {
       await upload.discardFiles();
       throw error;
@@ -129,6 +129,6 @@ export async function readRequestBody(
     route.isBodyOptional === true,
     route.checkUpload ? 'application/json or multipart/form-data' : undefined,
   );
-  if (!(body === undefined && route.isBodyOptional)) checkBody(ctx, route.body, body);
+  if (!(body === undefined && route.isBodyOptional)) checkBody(ctx, route.body, route, body);
   return withoutFiles(body);
 }

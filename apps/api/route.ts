@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
-import type { ErrorCode } from '../../lib/base/errors.ts';
+import type { ErrorCode, FieldError } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Client } from '../../lib/domain/accounts/sessions.ts';
 import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
@@ -102,6 +102,8 @@ export interface Route<
   summary: string;
   query?: Q;
   body?: B;
+  /** Finds the errors in a body that its schema does not find. It gets every body, also one that does not match the schema. */
+  findErrors?: (body: unknown) => FieldError[];
   /**
    * Makes the route also accept `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses
    * callers who may not post. `hasIdempotencyKey`: the request has an Idempotency-Key, so it may repeat an earlier post. The returned function is called before

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { TSchema } from 'typebox';
-import { refuseFields } from '../base/errors.ts';
+import { type FieldError, refuseFields } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { type CharacterRule, characterRules } from './characters.ts';
 import { toFieldErrors } from './field-errors.ts';
@@ -61,14 +61,29 @@ function countPartsLeft(value: unknown, left: number): number {
   return rest;
 }
 
-/** Throws `invalid_request` if `value` does not match `schema`. The error text names it by `where`. Unknown fields are allowed: no code copies them, and `listUnknownFields` names them. */
-export function requireValid(schema: TSchema, value: unknown, where: 'body' | 'query'): void {
+function findSchemaErrors(schema: TSchema, value: unknown): FieldError[] {
   const { firstError, allErrors } = getValidators(schema);
-  if (firstError(value)) return;
+  if (firstError(value)) return [];
   const isSmall = countPartsLeft(value, allErrorsPartsMax) >= 0;
   const validate = isSmall ? allErrors() : firstError;
   if (isSmall) validate(value);
-  refuseFields(toFieldErrors(validate.errors ?? []), where);
+  return toFieldErrors(validate.errors ?? []);
+}
+
+/**
+ * Throws `invalid_request` if `value` does not match `schema`, or if `findMore` finds errors in it. The error text names it by `where`. `findMore` is also called
+ * with a value that does not match, so that all errors are named at once. Unknown fields are allowed: no code copies them, and `listUnknownFields` names them.
+ */
+export function requireValid(
+  schema: TSchema,
+  value: unknown,
+  where: 'body' | 'query',
+  findMore: (value: unknown) => readonly FieldError[] = () => [],
+): void {
+  const errors = findSchemaErrors(schema, value);
+  const paths = new Set(errors.map(({ path }) => path));
+  const all = [...errors, ...findMore(value).filter(({ path }) => !paths.has(path))];
+  if (all.length > 0) refuseFields(all, where);
 }
 
 /** Whether `value` is nested deeper than the limit. Does not descend further than that. */

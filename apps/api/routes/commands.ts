@@ -1,7 +1,7 @@
 import { Command, CommandsInput, InvokeInput, PickerCommand, PickerQuery } from '../../../lib/contract/command.ts';
 import { InvokeResult } from '../../../lib/contract/interaction.ts';
 import { listPickerCommands } from '../../../lib/domain/applications/command-picker.ts';
-import { listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
+import { findCommandErrors, listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
 import { useCommand } from '../../../lib/domain/interactions/interactions.ts';
 import { List, type Route, route } from '../route.ts';
 
@@ -28,6 +28,7 @@ export const commandsRoutes: readonly Route[] = [
     auth: 'account',
     summary: 'Replaces all global commands and returns the saved list.',
     body: CommandsInput,
+    findErrors: findCommandErrors,
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
     errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>
@@ -53,6 +54,7 @@ export const commandsRoutes: readonly Route[] = [
     manages: true,
     summary: 'Replaces all commands of one server and returns the saved list.',
     body: CommandsInput,
+    findErrors: findCommandErrors,
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
     errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>

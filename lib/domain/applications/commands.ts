@@ -1,4 +1,4 @@
-import { type FieldError, refuse, requireNoErrors } from '../../base/errors.ts';
+import { type FieldError, refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Command, CommandInput } from '../../contract/command.ts';
@@ -25,50 +25,62 @@ async function requireScope(platform: Platform, actor: Actor, { applicationId, s
   return `${applicationId}:${serverId}`;
 }
 
-function findOptionErrors(options: NonNullable<CommandInput['options']>, path: string): FieldError[] {
-  const names = new Set<string>();
+/** A value of which nothing is known but that it may be an object; what is missing or of another type is reported by the schema. */
+type Unchecked = Record<string, unknown>;
+const toObjects = (list: unknown): [at: number, item: Unchecked][] =>
+  (Array.isArray(list) ? list : []).flatMap((item: unknown, at) =>
+    item !== null && typeof item === 'object' && !Array.isArray(item) ? [[at, item as Unchecked] as [number, Unchecked]] : [],
+  );
+
+function findOptionErrors(options: unknown, path: string): FieldError[] {
+  const names = new Set<unknown>();
   let hasOptional = false;
-  return options.flatMap((option, at) => {
+  return toObjects(options).flatMap(([at, { name, description, required }]) => {
     const errors: FieldError[] = [];
-    if (names.has(option.name)) errors.push({ path: `${path}/${at}/name`, message: 'Another option of this command has this name.' });
-    names.add(option.name);
-    if (isBlank(option.description)) errors.push({ path: `${path}/${at}/description`, message: 'Enter a description.' });
-    if (option.required && hasOptional)
+    if (name !== undefined && names.has(name))
+      errors.push({ path: `${path}/${at}/name`, message: 'Another option of this command has this name.' });
+    names.add(name);
+    if (typeof description === 'string' && isBlank(description))
+      errors.push({ path: `${path}/${at}/description`, message: 'Enter a description.' });
+    if (required === true && hasOptional)
       errors.push({ path: `${path}/${at}/required`, message: 'Required options must come before optional ones.' });
-    hasOptional ||= !option.required;
+    hasOptional ||= required !== true;
     return errors;
   });
 }
 
-function findSlashErrors(command: CommandInput, path: string): FieldError[] {
+function findSlashErrors({ name, description, prefix, options }: Unchecked, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  if (!/^[a-z0-9_-]+$/.test(command.name)) errors.push({ path: `${path}/name`, message: 'Use only lowercase letters, digits, - and _.' });
-  if (command.description === undefined) errors.push({ path: `${path}/description`, message: 'This field is required.' });
-  else if (isBlank(command.description)) errors.push({ path: `${path}/description`, message: 'Enter a description.' });
-  if (command.prefix !== undefined) errors.push({ path: `${path}/prefix`, message: 'Only prefix commands have a prefix.' });
-  return [...errors, ...findOptionErrors(command.options ?? [], `${path}/options`)];
+  if (typeof name === 'string' && !/^[a-z0-9_-]+$/.test(name))
+    errors.push({ path: `${path}/name`, message: 'Use only lowercase letters, digits, - and _.' });
+  if (description === undefined) errors.push({ path: `${path}/description`, message: 'This field is required.' });
+  else if (typeof description === 'string' && isBlank(description))
+    errors.push({ path: `${path}/description`, message: 'Enter a description.' });
+  if (prefix !== undefined) errors.push({ path: `${path}/prefix`, message: 'Only prefix commands have a prefix.' });
+  return [...errors, ...findOptionErrors(options, `${path}/options`)];
 }
 
-function findPrefixErrors(command: CommandInput, path: string): FieldError[] {
+function findPrefixErrors({ name, prefix, options }: Unchecked, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  if (/\s/.test(command.name)) errors.push({ path: `${path}/name`, message: 'The name cannot contain spaces.' });
-  if (command.prefix === undefined) errors.push({ path: `${path}/prefix`, message: 'A prefix command needs a prefix.' });
-  if (command.options !== undefined) errors.push({ path: `${path}/options`, message: 'Only slash commands have options.' });
+  if (typeof name === 'string' && /\s/.test(name)) errors.push({ path: `${path}/name`, message: 'The name cannot contain spaces.' });
+  if (prefix === undefined) errors.push({ path: `${path}/prefix`, message: 'A prefix command needs a prefix.' });
+  if (options !== undefined) errors.push({ path: `${path}/options`, message: 'Only slash commands have options.' });
   return errors;
 }
 
 /**
  * Returns the errors in a list of commands that the schema does not find. The paths are JSON pointers into the list
- * (docs/behavior/interactions.md#command-lists).
+ * (docs/behavior/interactions.md#command-lists). Takes any value.
  */
-function findCommandErrors(list: readonly CommandInput[]): FieldError[] {
+export function findCommandErrors(list: unknown): FieldError[] {
   const names = new Set<string>();
-  return list.flatMap((command, at) => {
+  return toObjects(list).flatMap(([at, command]) => {
     const path = `/${at}`;
-    const kind = command.kind ?? 'slash';
-    const errors = kind === 'slash' ? findSlashErrors(command, path) : findPrefixErrors(command, path);
-    const key = `${kind} ${toWellFormed(command.name)}`; // as the database stores it: a lone surrogate becomes U+FFFD
-    if (names.has(key)) errors.push({ path: `${path}/name`, message: `Another ${kind} command has this name.` });
+    const { name, kind = 'slash' } = command;
+    const errors = kind === 'prefix' ? findPrefixErrors(command, path) : kind === 'slash' ? findSlashErrors(command, path) : [];
+    if (typeof name !== 'string') return errors;
+    const key = `${String(kind)} ${toWellFormed(name)}`; // as the database stores it: a lone surrogate becomes U+FFFD
+    if (names.has(key)) errors.push({ path: `${path}/name`, message: `Another ${String(kind)} command has this name.` });
     names.add(key);
     return errors;
   });
@@ -121,9 +133,8 @@ export async function listCommands(platform: Platform, actor: Actor, scope: Comm
 }
 
 /**
- * Replaces all commands of one scope (docs/behavior/interactions.md#command-lists). All are checked first, then one write replaces the list; one invalid
- * command leaves the old list. A command of the same kind and name keeps its id. Refuses with `invalid_request` and a path for each error, with `not_found` and
- * with `not_owner`.
+ * Replaces all commands of one scope by one write (docs/behavior/interactions.md#command-lists). The caller has checked them by `CommandsInput` and
+ * `findCommandErrors`. A command of the same kind and name keeps its id. Refuses with `not_found` and `not_owner`.
  */
 export async function replaceCommands(
   platform: Platform,
@@ -131,8 +142,6 @@ export async function replaceCommands(
   input: CommandScope & { commands: readonly CommandInput[] },
 ): Promise<Command[]> {
   const _id = await requireScope(platform, actor, input);
-  const errors = findCommandErrors(input.commands);
-  requireNoErrors(errors);
   const commands = input.commands.map((one) => toCommand(one, platform.ids.next()));
   return writeCommands(platform, { ...input, _id }, commands);
 }

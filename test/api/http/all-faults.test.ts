@@ -116,6 +116,26 @@ describe('a refused body: every fault is listed', () => {
         { path: '/1/options', message: 'Only slash commands have options.' },
       ],
     }),
+    'of commands, those of the schema and those of other rules together': () => ({
+      as: bot,
+      request: ['PUT', `/api/applications/${bot.applicationId}/commands`],
+      body: [
+        { name: 'Bad', description: 'x'.repeat(101), options: [{ name: 'o', description: ' ', type: 'colour' }, 7] },
+        'no command',
+        { name: 'same', description: 'd', options: {} },
+        { name: 'same', description: 'd' },
+      ],
+      errors: [
+        { path: '/0/description', message: 'Use at most 100 characters.' },
+        { path: '/0/options/0/type', message: 'Use one of: string, integer, number, boolean, user, role, channel.' },
+        { path: '/0/options/1', message: 'This must be an object.' },
+        { path: '/1', message: 'This must be an object.' },
+        { path: '/2/options', message: 'This must be a list.' },
+        { path: '/0/name', message: 'Use only lowercase letters, digits, - and _.' },
+        { path: '/0/options/0/description', message: 'Enter a description.' },
+        { path: '/3/name', message: 'Another slash command has this name.' },
+      ],
+    }),
   };
 
   for (const [what, toRow] of Object.entries(rows))
