@@ -10,6 +10,7 @@ import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import { matchesEtag } from './etag.ts';
 import { type AddressCharges, maxRemembered } from './middleware/address-charges.ts';
+import { isPageRequest } from './pages.ts';
 import type { State } from './state.ts';
 
 /** Headers of every answer with a file: it never changes, so it is cached for a year, it cannot run scripts, and pages of other origins may embed it. */
@@ -98,6 +99,13 @@ export function serveFiles(platform: ApiPlatform, charges: AddressCharges): Midd
     if (firstSegment !== 'files') return next();
     ctx.state.route = '/files/{key}/{filename}';
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') refuse('method_not_allowed', { allowed: 'GET' }, { allow: ['GET'] });
-    return sendFile(ctx, platform, await requireFile(ctx, key, rest.length));
+    try {
+      return await sendFile(ctx, platform, await requireFile(ctx, key, rest.length));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'not_found' || !isPageRequest(ctx)) throw error;
+      // Somebody followed a link to a file that is gone.
+      ctx.state.isMissingFile = true;
+      return next();
+    }
   };
 }

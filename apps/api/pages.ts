@@ -82,12 +82,12 @@ function findWebFile(path: string): WebFile | null {
   return /^\/[\w-]+\.(?:svg|png|ico|webmanifest)$/.test(path) ? { file: path.slice(1), kind: 'icon' } : null;
 }
 
-/** Whether a path is used by programs. Unknown paths of these kinds are 404 as JSON, even in a browser. */
+/** Whether a path is used by programs. Unknown paths of these kinds are 404 as JSON, even in a browser, but for a link to a file. */
 export const isForPrograms = (path: string): boolean => /^\/(?:api|files|images|assets|gateway)(?:\/|$)/.test(path);
 
 /** Whether a browser opens the path as a page: the request prefers HTML to JSON. */
-const isPageRequest = (ctx: Context): boolean =>
-  (ctx.method === 'GET' || ctx.method === 'HEAD') && !isForPrograms(ctx.path) && ctx.accepts('json', 'html') === 'html';
+export const isPageRequest = (ctx: Context): boolean =>
+  (ctx.method === 'GET' || ctx.method === 'HEAD') && ctx.accepts('json', 'html') === 'html';
 
 /**
  * Returns a function that returns the ETag of a file in `folder`, or null if there is no such file. The ETag is a hash of the content, so that nodes that were
@@ -142,7 +142,9 @@ export function servePages({ config }: Pick<ApiPlatform, 'config'>, folder: stri
   return async (ctx, next) => {
     const knownFile = findWebFile(ctx.path);
     const isUnknown =
-      isPageRequest(ctx) && (knownFile === null || (knownFile.kind === 'icon' && (await readEtag(knownFile.file)) === null));
+      isPageRequest(ctx) &&
+      (!isForPrograms(ctx.path) || ctx.state.isMissingFile === true) &&
+      (knownFile === null || (knownFile.kind === 'icon' && (await readEtag(knownFile.file)) === null));
     const namedFile: WebFile | null = isUnknown ? { file: 'index.html', kind: 'page' } : knownFile;
     const isThere = namedFile?.otherwise === undefined || (await readEtag(namedFile.file)) !== null;
     const webFile: WebFile | null = isThere ? namedFile : { file: namedFile.otherwise as string, kind: 'page' };

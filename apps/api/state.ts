@@ -17,6 +17,8 @@ export interface State {
   actor?: Actor | null;
   /** The last bucket that the request was counted in. */
   rate?: CountedRate;
+  /** Whether the path is of a file that does not exist, and the request prefers a page to JSON. */
+  isMissingFile?: true;
   /** Whether the request was charged to the bucket of its address as a refused one. */
   isChargedToAddress?: boolean;
 }

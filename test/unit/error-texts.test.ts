@@ -50,6 +50,12 @@ describe('texts of errors in the pages', () => {
       'Wrong username or password.',
     ],
     [
+      'a size',
+      'storage_full',
+      { message: 'The files of this server may take 100 MiB, and those of a member 1 GiB and 512 KiB.' },
+      'The files of this server may take 100 MB, and those of a member 1 GB and 512 kB.',
+    ],
+    [
       'an id in a link',
       'invalid_request',
       {

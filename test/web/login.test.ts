@@ -39,6 +39,9 @@ describe('web: login, registration and invites', () => {
       const response = await page.goto('/no/such/page');
       expect(response?.status()).to.equal(404);
       await page.getByRole('heading', { name: 'Page not found', level: 1 }).waitFor();
+      const missing = await page.goto('/files/gone/photo.png');
+      expect([missing?.status(), missing?.headers()['cache-control']]).to.deep.equal([404, 'no-store']);
+      await page.getByRole('heading', { name: 'File not found', level: 1 }).waitFor();
       await page.getByRole('link', { name: 'Go to home page' }).click();
       await page.getByRole('heading', { name: person ? 'Hello, Nora' : 'Log in to Parlance' }).waitFor();
     }

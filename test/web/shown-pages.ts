@@ -49,6 +49,7 @@ export const shownPages: Record<string, PageEntry> = {
   discovery: { path: () => '/discovery', heading: 'Discovery' },
   apps: { path: () => '/apps', heading: /App/ },
   'page not found': { path: () => '/nothing', heading: 'Page not found' },
+  'file not found': { path: () => '/files/nothing/photo.png', heading: 'File not found' },
 };
 shownPages['two-factor authentication'] = {
   path: () => '/settings/account',

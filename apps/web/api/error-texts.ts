@@ -54,8 +54,7 @@ function describeInvalid({ request: { method, isPicture }, errors, message }: Re
   return message?.startsWith(introduction) ? capitalize(message.slice(introduction.length)) : (message ?? 'This isn’t possible.');
 }
 
-/** Returns what a page says about a refused request. Messages of the API that speak of requests, headers and fields are replaced by their code. */
-export function describeRefusal(refused: Refused): string {
+function describe(refused: Refused): string {
   const { status, code, message, missing, request } = refused;
   if (code === 'invalid_request') return describeInvalid(refused);
   if (code === 'invalid_options' && refused.errors.length > 0) return describeFields(refused.errors);
@@ -63,3 +62,10 @@ export function describeRefusal(refused: Refused): string {
   if (code === 'missing_permission' && missing.length === 0) return message ?? '';
   return texts[code as ErrorCode] ?? message ?? `Something went wrong (HTTP status ${status}). Try again later.`;
 }
+
+/**
+ * Returns what a page says about a refused request. Messages of the API that speak of requests, headers and fields are replaced by their code, and sizes are
+ * written as elsewhere in the pages.
+ */
+export const describeRefusal = (refused: Refused): string =>
+  describe(refused).replaceAll(/\b([KMG])iB\b/g, (_, unit: string) => `${unit === 'K' ? 'k' : unit}B`);

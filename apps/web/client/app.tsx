@@ -24,13 +24,13 @@ const publicPages = /^\/(login|register|reset-password|sign-in|invite)(\/|$)/;
 /** The first segments of all paths of this client. */
 const knownPages = /^\/(?:(?:login|register|reset-password|sign-in|invite|servers|dms|discovery|apps|settings)(?:\/|$)|$)/;
 
-/** The page for an unknown path, for users who are not logged in. */
-function NotFoundPage(): JSX.Element {
+/** The page for an unknown path, for users who are not logged in, or for a link to a file that does not exist. */
+function NotFoundPage({ isFile = false }: { isFile?: boolean }): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
-        <h1>Page not found</h1>
-        <p>This page doesn’t exist.</p>
+        <h1>{isFile ? 'File not found' : 'Page not found'}</h1>
+        <p>{isFile ? 'This file doesn’t exist. It may have been deleted with its message.' : 'This page doesn’t exist.'}</p>
         <a href="/">Go to home page</a>
       </div>
     </main>
@@ -40,6 +40,7 @@ function NotFoundPage(): JSX.Element {
 /** Pages that need a login are rendered inside `Shell`, all others without it. `Shell` has its own router, and a nested router would not get the path. */
 function Pages(): JSX.Element {
   const { path } = useLocation();
+  if (path.startsWith('/files/')) return <NotFoundPage isFile />;
   if (me.value && !publicPages.test(path)) return <Shell />;
   if (!knownPages.test(path)) return <NotFoundPage />;
   return (

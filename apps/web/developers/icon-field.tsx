@@ -1,12 +1,13 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { formatMib, limits } from '../../../lib/base/limits.ts';
+import { limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
 import { ApiError, call, path } from '../api/call.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
+import { sizeOf } from '../ui/sizes.ts';
 import { showToast } from '../ui/toast.tsx';
 import { putApplication } from './applications.ts';
 
@@ -17,7 +18,7 @@ function check(file: File): void {
   const message = !types.includes(file.type)
     ? 'The icon must be a PNG, JPEG, WebP or GIF image.'
     : file.size > limits.pictureBytes
-      ? `The image is larger than ${formatMib(limits.pictureBytes)}.`
+      ? `The image is larger than ${sizeOf(limits.pictureBytes)}.`
       : undefined;
   if (message) throw new ApiError(0, { code: 'unfit_image', message });
 }
@@ -70,7 +71,7 @@ export function IconField({ application }: { application: Application }): JSX.El
           )}
         </div>
         <p class="hint">
-          PNG, JPEG, WebP or GIF, up to {formatMib(limits.pictureBytes)}. Cropped to a square and also used as the bot’s avatar.
+          PNG, JPEG, WebP or GIF, up to {sizeOf(limits.pictureBytes)}. Cropped to a square and also used as the bot’s avatar.
         </p>
         <ErrorNotice error={task.error} />
       </div>
