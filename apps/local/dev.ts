@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bringUp } from './bring-up.ts';
+import { readArguments } from './command-line.ts';
 import { runUntilStopped } from './lifecycle.ts';
 import type { Role } from './roles.ts';
 import { print } from './terminal.ts';
@@ -9,6 +10,14 @@ import { print } from './terminal.ts';
 /*
  * `npm run dev`: like `npm start`, but also compiles on every change, restarts the affected roles and rebuilds the pages.
  */
+readArguments(
+  `Usage: npm run dev
+
+Like \`npm start\`, but compiles on every change, restarts the affected processes and rebuilds the pages.
+`,
+  { options: {} },
+);
+
 const debounceMs = 300;
 const dist = fileURLToPath(new URL('../../', import.meta.url));
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));

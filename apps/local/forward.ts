@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { Me } from '../../lib/contract/user.ts';
 import { ApiError, apiClient } from './api-client.ts';
 import { readBaseUrl } from './base-url.ts';
+import { readArguments } from './command-line.ts';
 import { localEndpoint } from './forward-interaction.ts';
 import { connectGateway } from './gateway-client.ts';
 import { readSecret } from './secret-input.ts';
@@ -12,7 +12,9 @@ import { UserFacingError } from './terminal.ts';
  * `npm run forward -- <application id>`: posts the interactions of an application to an endpoint on this machine, which needs no public URL. It connects to the
  * gateway as the application's bot. Ctrl-C ends it.
  */
-const usage = `usage: npm run forward -- <application id> [--to http://localhost:3000/] [--url <Parlance>]
+const usage = `Usage: npm run forward -- <application id> [--to http://localhost:3000/] [--url <Parlance>]
+
+Posts the interactions of an application to an endpoint on this machine, until Ctrl-C.
 PARLANCE_TOKEN is the bot's token and SIGNING_SECRET the application's signing secret. What is missing is asked for.
 `;
 
@@ -24,15 +26,11 @@ interface Options {
 
 function readOptions(): Options | null {
   const options = { to: { type: 'string', default: 'http://localhost:3000/' }, url: { type: 'string' } } as const;
-  try {
-    const { values, positionals } = parseArgs({ allowPositionals: true, options });
-    const [applicationId = ''] = positionals;
-    const baseUrl = (values.url ?? readBaseUrl()).replace(/\/$/, '');
-    const isComplete = /^\d+$/.test(applicationId) && positionals.length === 1 && [values.to, baseUrl].every((url) => URL.canParse(url));
-    return isComplete ? { applicationId, to: new URL(values.to).href, baseUrl } : null;
-  } catch {
-    return null; // an unknown option
-  }
+  const { values, positionals } = readArguments(usage, { allowPositionals: true, options });
+  const [applicationId = ''] = positionals;
+  const baseUrl = (values.url ?? readBaseUrl()).replace(/\/$/, '');
+  const isComplete = /^\d+$/.test(applicationId) && positionals.length === 1 && [values.to, baseUrl].every((url) => URL.canParse(url));
+  return isComplete ? { applicationId, to: new URL(values.to).href, baseUrl } : null;
 }
 
 const printStatus = (line: string): void => void process.stderr.write(`# ${line}\n`);

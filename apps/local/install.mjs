@@ -156,7 +156,8 @@ const entry = Object.hasOwn(commands, word) ? commands[word] : word;
 checkNode();
 await install();
 build(entry);
-if (withPages.includes(word)) buildPages();
+const isHelp = rest.includes('--help') || rest.includes('-h');
+if (withPages.includes(word) && !isHelp) buildPages();
 
 // The command runs in this process, so signals and the exit code need no forwarding.
 const script = resolve(root, entry);

@@ -1,4 +1,5 @@
 import { ApiError, apiClient } from './api-client.ts';
+import { readArguments } from './command-line.ts';
 import { dataFolder, readRunningEnv } from './data-folder.ts';
 import { readDemo } from './demo-notes.ts';
 import { loginLink } from './login-link.ts';
@@ -6,6 +7,13 @@ import { loginLink } from './login-link.ts';
 /*
  * `npm run link`: prints a new link that logs the demo person in, if `npm start` runs from the same folder.
  */
+readArguments(
+  `Usage: npm run link
+
+Prints a new link that logs the demo person in, while \`npm start\` runs from the same folder (DATA_DIR, default: .data).
+`,
+  { options: {} },
+);
 const folder = dataFolder();
 const running = await readRunningEnv(folder);
 const { person, server } = readDemo(folder);

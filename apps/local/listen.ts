@@ -1,13 +1,19 @@
 import { apiClient } from './api-client.ts';
 import { readBaseUrl } from './base-url.ts';
+import { readArguments } from './command-line.ts';
 import { ClientClosed, connectGateway } from './gateway-client.ts';
 
 /*
  * `npm run listen -- <token>`: connects to the gateway as a bot or a person and prints each event as one line. Ctrl-C ends it.
  */
-const token = process.argv[2] ?? '';
-if (!token || token.startsWith('-')) {
-  process.stderr.write('usage: npm run listen -- <bot token or login token>\nSet BASE_URL to connect to another installation.\n');
+const usage = `Usage: npm run listen -- <bot token or login token>
+
+Prints each event that the bot or person receives as one line, until Ctrl-C.
+  BASE_URL  the installation to connect to; default: the one that runs here
+`;
+const [token = ''] = readArguments(usage, { allowPositionals: true, options: {} }).positionals;
+if (!token) {
+  process.stderr.write(usage);
   process.exit(64);
 }
 const baseUrl = readBaseUrl();

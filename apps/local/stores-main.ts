@@ -1,8 +1,17 @@
+import { readArguments } from './command-line.ts';
 import { startStores } from './stores.ts';
 
 /*
  * `npm run stores`: runs only the database and Redis, until Ctrl-C. Prints the two settings that the other processes need.
  */
+readArguments(
+  `Usage: npm run stores
+
+Runs only the database and Redis until Ctrl-C, and prints the two settings that the other processes need.
+  DATA_DIR  the folder of the data; default: .data
+`,
+  { options: {} },
+);
 const report = (line: string) => process.stderr.write(`${line}\n`);
 
 try {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureChromium } from './chromium.ts';
+import { showHelp } from './command-line.ts';
 import { ensurePython } from './python.ts';
 import { type Stores, startStores } from './stores.ts';
 import { print, startProgress } from './terminal.ts';
@@ -10,6 +11,10 @@ import { print, startProgress } from './terminal.ts';
 /*
  * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser and Python, and runs the tests with them.
  */
+showHelp(`Usage: npm test [-- <mocha arguments>]
+
+Runs the first part of the tests on disposable stores; \`npm run test:system\` runs the others. For example: npm test -- --no-config --import=tsx <files>
+`);
 const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
 
 /** Runs mocha with `env`; resolves with its exit code. Forwards signals from this process to mocha. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments } from '../../apps/local/command-line.ts';
 import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { appendRows } from './rows/append.ts';
@@ -73,7 +73,18 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   scaling: scalingRows,
 };
 
-const { values, positionals } = parseArgs({
+const usage = `Usage: npm run bench [-- <rows …> <options>]
+
+Measures Parlance beside the least that could do the same work, in the same run (docs/scaling.md). Without rows it runs all:
+  ${Object.keys(suites).join(' ')}
+
+  --rounds <n>    how often each row is measured; default: 3
+  --seconds <n>   how long a measurement takes; default: 2
+  --scale <n>     multiplies the sizes of what is measured; default: 1
+  --backlog <n>   how many events wait in the row of the backlog; default: 50000
+  --json <file>   also writes the rows to a file
+`;
+const { values, positionals } = readArguments(usage, {
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },

@@ -1,9 +1,23 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments } from '../../apps/local/command-line.ts';
 import { type ChaosPlan, isGood, isSmooth, runChaos, summary } from './chaos.ts';
 import { startChaosStores } from './stores.ts';
 
-const { values } = parseArgs({
+const usage = `Usage: npm run chaos [-- <options>]
+
+Kills and pauses processes and stores under load, and counts events that were lost, doubled or out of order (docs/guarantees.md).
+  --minutes <n>      how long; default: 10
+  --rate <n>         posts in a second; default: 200
+  --bots <n>         default: 20
+  --people <n>       default: 50
+  --servers <n>      default: 10
+  --messages <n>     messages that are stored before; default: 0
+  --fault-every <s>  seconds between faults; default: 5
+  --cluster          uses a Redis Cluster
+  --restarts         only restarts every process
+  --from <folder>    begins with the version that is built there, and upgrades
+`;
+const { values } = readArguments(usage, {
   options: {
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '200' },

@@ -7,6 +7,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+if (process.argv.includes('--help') || process.argv.includes('-h')) {
+  process.stdout.write(`Usage: npm run queries [-- <test files>]
+
+Runs the tests, records the queries that the product makes, and writes the catalogue of them (docs/scaling.md#queries). With files it adds the queries of these.
+`);
+  process.exit(0);
+}
 const folder = mkdtempSync(join(tmpdir(), 'parlance-queries-'));
 const recorded = join(folder, 'recorded.jsonl');
 writeFileSync(recorded, '');

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments } from '../../apps/local/command-line.ts';
 import { startStores } from '../../apps/local/stores.ts';
 import type { Bench } from '../bench/setting.ts';
 import { checkModel, isGood } from './check.ts';
@@ -17,7 +17,21 @@ const sheetConnections = [1_000, 100_000, 1_000_000];
 
 const names = Object.keys(defaultAssumptions) as (keyof Assumptions)[];
 const toOption = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const { values } = parseArgs({
+const usage = `Usage: npm run simulate [-- <options>]
+
+Computes what an installation needs, from costs that it measures first (docs/scaling.md#capacity).
+  --costs <file>           uses costs that an earlier run wrote by --json
+  --json <file>            writes the measured costs to a file
+  --no-check               does not check the model against a measurement
+  --rounds, --seconds <n>  of a measurement; default: 2 rounds of 5 s
+  --share <n>              the part of a process that may be used; default: 0.6
+  --database-cores <n>     default: 8
+  --spread <s>             seconds over which clients reconnect; default: 10
+
+What is assumed, with its default:
+${names.map((name) => `  --${toOption(name)} <n>`.padEnd(27) + defaultAssumptions[name]).join('\n')}
+`;
+const { values } = readArguments(usage, {
   options: {
     ...Object.fromEntries(names.map((name) => [toOption(name), { type: 'string' as const }])),
     costs: { type: 'string' },
