@@ -160,6 +160,14 @@ describe('web: input methods and scripts', () => {
       },
       label: /^Edit message/,
     },
+    'search of emoji': {
+      async open(page, id) {
+        await page.goto(`/servers/${fixture.server.id}/${id}`);
+        await page.getByRole('button', { name: 'Emoji', exact: true }).click();
+      },
+      label: /^Search emoji/,
+    },
+    'search of the reference': { open: (page) => page.goto('/developers/reference'), label: /^Search the reference/ },
   };
   for (const [what, { open, label }] of Object.entries(rightToLeft))
     it(`writes Hebrew and Arabic from right to left: ${what}`, async () => {

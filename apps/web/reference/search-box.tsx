@@ -64,6 +64,7 @@ export function SearchBox(): JSX.Element {
       <input
         ref={input}
         type="text"
+        dir="auto"
         role="combobox"
         aria-label="Search the reference and the guides"
         aria-expanded={isShown}

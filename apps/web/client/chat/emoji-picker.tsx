@@ -108,6 +108,7 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
         <input
           ref={search}
           type="search"
+          dir="auto"
           aria-label="Search emoji"
           placeholder="Search emoji"
           value={query.value}
