@@ -53,11 +53,7 @@ export const OwnSignIn = ObjectOf(
 export type OwnSignIn = Static<typeof OwnSignIn>;
 
 /** `PUT /api/users/@me/sign-in`. */
-export const SignInLinkInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Confirms that the sign-in is linked.', {
+export const SignInLinkInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Confirms that the sign-in is linked or unlinked.', {
   code: undefined,
 });
 export type SignInLinkInput = Static<typeof SignInLinkInput>;
-
-/** `DELETE /api/users/@me/sign-in`. */
-export const SignInPasswordInput = ObjectOf({ password: OwnPassword }, 'Confirms that the sign-in is unlinked.');
-export type SignInPasswordInput = Static<typeof SignInPasswordInput>;

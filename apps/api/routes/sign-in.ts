@@ -1,5 +1,5 @@
 import { LoginInput, Session } from '../../../lib/contract/auth.ts';
-import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../../lib/contract/sign-in.ts';
+import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput } from '../../../lib/contract/sign-in.ts';
 import {
   createAccountByTicket,
   getOwnSignIn,
@@ -128,10 +128,11 @@ export const signInRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/users/@me/sign-in',
     auth: 'person',
-    summary: 'Unlinks the account of the OpenID Connect provider from the caller, who gives the own password. Sessions stay.',
-    body: SignInPasswordInput,
+    summary:
+      'Unlinks the account of the OpenID Connect provider from the caller, who gives the own password, and with two-factor authentication a code. Sessions stay.',
+    body: SignInLinkInput,
     reply: { status: 204 },
-    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
+    errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'two_factor_locked', 'unavailable'],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {
       await countLoginAttempt(actor.account.username);
       await unlinkOwnIdentity(platform, actor, body, client);

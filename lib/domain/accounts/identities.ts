@@ -1,7 +1,7 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { LoginInput, Session } from '../../contract/auth.ts';
-import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput, SignInPasswordInput } from '../../contract/sign-in.ts';
+import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput } from '../../contract/sign-in.ts';
 import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -9,7 +9,7 @@ import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../members/access.ts';
 import { newPerson, openSession } from './accounts.ts';
 import { authenticatePerson } from './authentication.ts';
-import { type CheckedFactors, isFreshSignIn, refusePassword, requireOwnFactors, requireOwnPassword } from './own-password.ts';
+import { type CheckedFactors, isFreshSignIn, refusePassword, requireOwnFactors } from './own-password.ts';
 import type { Client } from './sessions.ts';
 import { findIdentityOwner, readTicket, type Ticket } from './sign-ins.ts';
 import { requirePersonAccount } from './suspensions.ts';
@@ -126,7 +126,7 @@ export async function linkOwnIdentity(
 }
 
 /** Unlinks the identity of the account that `filter` matches, and notes it, so that earlier tickets do not link it again. Returns whether there was one. */
-async function unlink({ db, now }: Platform, filter: { _id: string; passwordHash?: string }): Promise<boolean> {
+async function unlink({ db, now }: Platform, filter: { _id: string } & Partial<CheckedFactors>): Promise<boolean> {
   const at = new Date(now());
   const set = { unlinked: { issuer: '$identity.issuer', subject: '$identity.subject', at } };
   const linked = { ...filter, 'identity.subject': { $exists: true } };
@@ -134,18 +134,18 @@ async function unlink({ db, now }: Platform, filter: { _id: string; passwordHash
 }
 
 /**
- * Unlinks the caller's identity. Refuses as `requireOwnPassword`, 400 for an account without a password, which nobody could log in to afterwards, and 404 for
+ * Unlinks the caller's identity. Refuses as `requireOwnFactors`, 400 for an account without a password, which nobody could log in to afterwards, and 404 for
  * an account that is not linked.
  */
 export async function unlinkOwnIdentity(
   platform: Platform,
   actor: Actor,
-  { password }: SignInPasswordInput,
+  { password, code }: SignInLinkInput,
   client: Client,
 ): Promise<void> {
-  const passwordHash = await requireOwnPassword(platform, actor.id, password, client, '/password');
-  if (passwordHash === null) return refuseField('/password', 'Set a password first. Without one you could not log in any more.');
-  if (!(await unlink(platform, { _id: actor.id, passwordHash }))) refuse('not_found', { what: 'linked account' });
+  const factors = await requireOwnFactors(platform, actor.id, { password, code }, client, '/password');
+  if (factors.passwordHash === null) return refuseField('/password', 'Set a password first. Without one you could not log in any more.');
+  if (!(await unlink(platform, { _id: actor.id, ...factors }))) refuse('not_found', { what: 'linked account' });
 }
 
 /** Unlinks a person's identity for an operator. Refuses as `requirePersonAccount`. */

@@ -23,48 +23,68 @@ describe('changes of an account with two-factor authentication', () => {
     return browser;
   };
 
-  const changes: { name: string; method: string; path: string; body: object; status: number; isDone: (id: string) => Promise<boolean> }[] =
-    [
-      {
-        name: 'a new password',
-        method: 'PUT',
-        path: `${me}/password`,
-        body: { currentPassword: password, newPassword: 'another good password' },
-        status: 204,
-        isDone: async () => {
-          const body = { username: person.username, password };
-          const { status, body: answer } = await api.call('POST', '/api/auth/login', { body });
-          return status === 401 && answer.code === 'unauthorized';
-        },
+  const changes: {
+    name: string;
+    method: string;
+    path: string;
+    body: object;
+    status: number;
+    prepare?: (id: string) => Promise<void>;
+    isDone: (id: string) => Promise<boolean>;
+  }[] = [
+    {
+      name: 'a new password',
+      method: 'PUT',
+      path: `${me}/password`,
+      body: { currentPassword: password, newPassword: 'another good password' },
+      status: 204,
+      isDone: async () => {
+        const body = { username: person.username, password };
+        const { status, body: answer } = await api.call('POST', '/api/auth/login', { body });
+        return status === 401 && answer.code === 'unauthorized';
       },
-      {
-        name: 'the deletion of the account',
-        method: 'POST',
-        path: `${me}/deletion`,
-        body: { password, messages: 'keep' },
-        status: 200,
-        isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, deletion: { $exists: true } })) === 1,
+    },
+    {
+      name: 'the deletion of the account',
+      method: 'POST',
+      path: `${me}/deletion`,
+      body: { password, messages: 'keep' },
+      status: 200,
+      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, deletion: { $exists: true } })) === 1,
+    },
+    {
+      name: 'an export',
+      method: 'POST',
+      path: `${me}/export`,
+      body: { password },
+      status: 202,
+      isDone: async (accountId) => (await api.platform.db.exports.countDocuments({ accountId })) === 1,
+    },
+    {
+      name: 'a link to the account of a provider',
+      method: 'PUT',
+      path: `${me}/sign-in`,
+      body: { password },
+      status: 204,
+      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, identity: { $exists: true } })) === 1,
+    },
+    {
+      name: 'the end of that link',
+      method: 'DELETE',
+      path: `${me}/sign-in`,
+      body: { password },
+      status: 204,
+      prepare: async (_id) => {
+        const identity = { issuer: 'https://sso.example.org', subject: word('linked'), linkedAt: new Date() };
+        await api.platform.db.accounts.updateOne({ _id }, { $set: { identity } });
       },
-      {
-        name: 'an export',
-        method: 'POST',
-        path: `${me}/export`,
-        body: { password },
-        status: 202,
-        isDone: async (accountId) => (await api.platform.db.exports.countDocuments({ accountId })) === 1,
-      },
-      {
-        name: 'a link to the account of a provider',
-        method: 'PUT',
-        path: `${me}/sign-in`,
-        body: { password },
-        status: 204,
-        isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, identity: { $exists: true } })) === 1,
-      },
-    ];
+      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, identity: { $exists: false } })) === 1,
+    },
+  ];
 
-  for (const { name, method, path, body, status, isDone } of changes)
+  for (const { name, method, path, body, status, prepare, isDone } of changes)
     describe(name, () => {
+      beforeEach(() => prepare?.(person.id));
       const browser = make(() => browse(), { each: true });
       const change = (more: object = {}) => {
         const Cookie = browser.cookiesFor(new URL(path, api.platform.config.baseUrl));

@@ -9,14 +9,14 @@ import { useTask } from '../../ui/form.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { ProviderLink } from '../provider-link.tsx';
-import { OwnPasswordField } from './own-password-field.tsx';
+import { OwnCodeField, OwnPasswordField, toCode } from './own-password-field.tsx';
 
-/** Unlinks the account of the provider, after the password. */
+/** Unlinks the account of the provider, after the password, and with two-factor authentication a code. */
 function UnlinkForm({ name }: { name: string }): JSX.Element {
-  const password = useSignal('');
+  const [password, code] = [useSignal(''), useSignal('')];
   const task = useTask();
   const unlink = async (): Promise<void> => {
-    await call('DELETE', '/api/users/@me/sign-in', { password: password.value });
+    await call('DELETE', '/api/users/@me/sign-in', { password: password.value, ...toCode(code) });
     await loadOwnSignIn();
   };
   const submit = (event: SubmitEvent): void => {
@@ -31,7 +31,8 @@ function UnlinkForm({ name }: { name: string }): JSX.Element {
         onValue={(value) => (password.value = value)}
         error={task.error?.at('/password')}
       />
-      <ErrorNotice error={task.error} shown={['/password']} />
+      <OwnCodeField code={code} error={task.error} />
+      <ErrorNotice error={task.error} shown={['/password', '/code']} />
       <div class="actions">
         <Button type="submit" variant="danger" busy={task.busy}>
           Unlink {name}
