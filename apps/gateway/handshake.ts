@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { delayRefusal } from '../../lib/base/delay-refusal.ts';
 import { Refusal } from '../../lib/base/errors.ts';
 import { type EventName, getMembershipChange, type LoggedData, personEvents } from '../../lib/contract/events.ts';
 import type { SessionData } from '../../lib/contract/gateway.ts';
@@ -236,6 +237,9 @@ export async function handshake(node: GatewayNode, socket: GatewaySocket, login:
     if (!isLimited) node.platform.log.warn({ err: error, handshake: login.kind }, 'the handshake of a client failed');
     // It is not known whether Redis executed the command. Releasing a session that was not opened or taken over does no harm.
     if (socket.session) dropSession(node, socket.session, login.kind === 'resume' ? 'suspend' : 'end');
+    // A client that connects again at once would cost more than what it is refused.
+    if (isLimited) await delayRefusal();
+    if (!isOpen(socket)) return;
     removeUnidentifiedSocket(node, socket, isLimited);
     if (isLimited) closeSocket(node, socket, 'tooFast', 'The account or address has identified or resumed too often. Try again later.');
     else closeSocket(node, socket, 'unavailable', 'The service is unavailable. Try again.');

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { readClientAddress } from '../../lib/base/client-address.ts';
+import { delayRefusal } from '../../lib/base/delay-refusal.ts';
 import { httpTimeouts } from '../../lib/base/http-server.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { closeCodes } from '../../lib/contract/close-codes.ts';
@@ -75,7 +76,7 @@ export function createUpgradeServer(node: GatewayNode): Server {
     const address = readClientAddress(request, node.platform.config.TRUST_PROXY);
     const url = parseUrl(request);
     if (node.isDraining || !url) return rejectUpgrade(tcpSocket, url ? '503 Service Unavailable' : '400 Bad Request');
-    if (isAddressFull(node, address)) return rejectUpgrade(tcpSocket, '429 Too Many Requests');
+    if (isAddressFull(node, address)) return void delayRefusal().then(() => rejectUpgrade(tcpSocket, '429 Too Many Requests'));
     webSocketServer.handleUpgrade(request, tcpSocket, head, (socket) => {
       tcpSocket.off('error', ignoreError); // the WebSocket has its own listener now
       addUnidentifiedSocket(node, socket, address);

@@ -21,6 +21,7 @@ interface FieldKeywords {
   patternProperties?: unknown;
   additionalProperties?: unknown;
   items?: TSchema;
+  maxItems?: number;
   anyOf?: TSchema[];
   oneOf?: TSchema[];
   allOf?: TSchema[];
@@ -76,7 +77,10 @@ function collectFields(schemas: readonly TSchema[], value: unknown, path: string
   const expanded = schemas.flatMap((schema) => expandSchema(schema, value));
   if (Array.isArray(value)) {
     const items = expanded.flatMap((schema) => (schema.items ? [schema.items] : []));
-    if (items.length > 0) for (const [index, item] of value.entries()) collectFields(items, item, `${path}/${index}`, unknown);
+    // A longer list is refused, so the rest of it is not worth the time.
+    const most = Math.max(...expanded.map(({ maxItems = value.length }) => maxItems));
+    if (items.length > 0)
+      for (const [index, item] of value.slice(0, most).entries()) collectFields(items, item, `${path}/${index}`, unknown);
     return;
   }
   if (expanded.length === 0 || expanded.some(isOpen)) return; // any object is valid, or the value has the wrong type

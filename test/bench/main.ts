@@ -6,6 +6,7 @@ import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { appendRows } from './rows/append.ts';
 import { archiveRows } from './rows/archive.ts';
+import { attackRows } from './rows/attacks.ts';
 import { backlogRows } from './rows/backlog.ts';
 import { codehostAcceptRows } from './rows/codehost-accept.ts';
 import { codehostRenderRows } from './rows/codehost-render.ts';
@@ -69,6 +70,7 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   'role-change': roleChangeRows,
   pages: pageRows,
   logins: loginRows,
+  attacks: attackRows,
   growth: growthRows,
   scaling: scalingRows,
 };

@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
+import type { Handshakes } from './bare/handshakes.ts';
 import type { Load, LoadResult } from './bare/load.ts';
 import { multipleRow, type Row } from './report.ts';
 import type { Bench, Helper, Setting } from './setting.ts';
 
-/** Requests of the victims, and the requests that may slow them down. */
+/** A round of requests or handshakes, whose length is not decided yet. */
+type Round = Omit<Load, 'seconds'> | Omit<Handshakes, 'seconds'>;
+
+/** What the victims do, and what may slow them down. */
 export interface Attack {
   name: string;
-  victim: Omit<Load, 'seconds'>;
-  attack: Omit<Load, 'seconds'>;
+  victim: Round;
+  attack: Round;
   /** The maximum ratio of the victims' p99 under attack to their p99 without it. */
   most: number;
 }
@@ -22,7 +26,7 @@ export async function victimRow(
   [own, other]: readonly [own: Helper, other: Helper],
   { name, victim, attack, most }: Attack,
 ): Promise<Row> {
-  const round = (helper: Helper, load: Omit<Load, 'seconds'>): Promise<LoadResult> => helper.ask({ ...load, seconds: bench.seconds });
+  const round = (helper: Helper, load: Round): Promise<LoadResult> => helper.ask({ ...load, seconds: bench.seconds });
   await round(own, victim);
   const [attacked, alone]: [number[], number[]] = [[], []];
   for (let i = 0; i < bench.rounds; i++) {

@@ -36,6 +36,17 @@ describe('unknown fields', () => {
       expect(listUnknownFields(schema, value)).to.deep.equal({ listed: expected, count: expected.length });
     });
 
+  it('reads no more items of a list than it may have', () => {
+    const read: number[] = [];
+    const items = Array.from({ length: 9 }, (_, at) => ({
+      get more() {
+        return read.push(at);
+      },
+    }));
+    const { count } = listUnknownFields(Type.Array(Type.Object({ more: Type.Optional(Type.Object({})) }), { maxItems: 3 }), items);
+    expect([count, read]).to.deep.equal([0, [0, 1, 2]]);
+  });
+
   it('lists the first 10 names of many, and counts all', () => {
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, at]));
     const { listed, count } = listUnknownFields(Cat, many);

@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
+import { delayRefusal } from '../../../lib/base/delay-refusal.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { type Bucket, countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { State } from '../state.ts';
 import { getReceivedCost } from './body-size.ts';
-import { delayAnswer } from './delay.ts';
 import { setRateHeaders } from './rate-headers.ts';
 
 type Rate = Pick<Bucket, 'perSecond' | 'burst'>;
@@ -51,7 +51,7 @@ export interface AddressCharges {
 
 /**
  * Creates what one process remembers of the refusals of addresses. While the bucket of a suspect address is empty, its refusals are answered later
- * (`delayAnswer`).
+ * (`delayRefusal`).
  */
 export function createAddressCharges(platform: Pick<ApiPlatform, 'config' | 'now' | 'preflight'>): AddressCharges {
   const rate = platform.config.RATE_LIMIT;
@@ -66,7 +66,7 @@ export function createAddressCharges(platform: Pick<ApiPlatform, 'config' | 'now
     refusals.count++;
     if (decision?.isAllowed === false) refusals.empty = { decision, untilMs: platform.now() + decision.retryAfterSecs * 1000 };
     if (refusals.count === 1) refusalsByAddress.set(address, refusals);
-    if (decision?.isAllowed === false && isSuspect(address)) await delayAnswer();
+    if (decision?.isAllowed === false && isSuspect(address)) await delayRefusal();
   };
 
   /** The refusal of the bucket of a suspect address, while it is known to be empty. */
@@ -82,7 +82,7 @@ export function createAddressCharges(platform: Pick<ApiPlatform, 'config' | 'now
     state.isChargedToAddress = true;
     const known = findEmpty(address);
     if (known) {
-      await delayAnswer();
+      await delayRefusal();
       return known;
     }
     const decision = await countInBucket(platform.preflight, { ...toAddressBucket(rate, address), cost: getReceivedCost(ctx) });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
+import { delayRefusal } from '../../../lib/base/delay-refusal.ts';
 import { newRefusal, Refusal } from '../../../lib/base/errors.ts';
 import type { Metrics } from '../../../lib/base/metrics.ts';
 import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';
@@ -7,7 +8,6 @@ import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import type { State } from '../state.ts';
 import { hasLargeBody } from './body-size.ts';
-import { delayAnswer } from './delay.ts';
 
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -42,7 +42,7 @@ export function createRequestMiddleware(platform: ApiPlatform, metrics: Metrics)
     } catch (error) {
       const refusal = toRefusal(error);
       if (refusal !== error) platform.log[refusal ? 'warn' : 'error']({ requestId, route: ctx.state.route, err: error }, 'request failed');
-      if (refusal && refusal.status < 500 && hasLargeBody(ctx)) await delayAnswer();
+      if (refusal && refusal.status < 500 && hasLargeBody(ctx)) await delayRefusal();
       const { allow, errors, missing, codeless } = refusal?.extra ?? {};
       ctx.status = refusal?.status ?? 500;
       const retryAfter = refusal?.extra.retryAfter ?? (ctx.status === 503 ? 1 : undefined);

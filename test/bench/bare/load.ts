@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { percentile } from '../report.ts';
 
 /** A round of load: `clients` clients, each of which sends one request after another. */
@@ -12,6 +13,8 @@ export interface Load {
   /** Additional headers. */
   headers?: Record<string, string>;
   clients: number;
+  /** How long a client waits between two requests, in milliseconds. Default: 0. */
+  pauseMs?: number;
   seconds: number;
 }
 
@@ -46,6 +49,7 @@ async function run(load: Load): Promise<LoadResult> {
       const at = performance.now();
       if ((await send(authorization)) >= 300) failed++;
       latencies.push(performance.now() - at);
+      if (load.pauseMs) await pause(load.pauseMs);
     }
   };
   const authorizations = [load.authorization].flat();
