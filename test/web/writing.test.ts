@@ -125,7 +125,7 @@ describe('web: keyboard input and drafts', () => {
   });
 
   const edit = () => page.getByRole('textbox', { name: 'Edit message' });
-  const bar = () => page.getByText('Unfinished edit of a message');
+  const bar = () => page.getByText('Unfinished edit', { exact: true });
   const begin = async (name: string): Promise<{ channelId: string; messageId: string }> => {
     const channelId = await newChannel(name);
     const { id } = await fixture.request<{ id: string }>(fixture.bob, 'POST', `/api/channels/${channelId}/messages`, {

@@ -33,7 +33,7 @@ export function EditBar({ context, draft }: { context: ChannelContext; draft: Ch
   };
   return (
     <div class="composer-reply">
-      <p>Unfinished edit of a message</p>
+      <p>Unfinished edit</p>
       <Button variant="quiet" onClick={() => void resume()}>
         Continue
       </Button>

@@ -60,7 +60,7 @@ export function OutgoingView({ message, serverId }: { message: Outgoing; serverI
         {files.length > 0 && state === 'sending' && <progress aria-label="Upload progress" max={1} value={progress} />}
         {state === 'failed' && (
           <>
-            <ErrorNotice error={error} />
+            {!message.resends && <ErrorNotice error={error} />}
             <div class="outgoing-actions">
               <Button onClick={() => sendAgain(key)}>Send again</Button>
               {isRefused(error) && <Button onClick={() => moveToComposer(message, serverId)}>Edit</Button>}
