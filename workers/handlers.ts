@@ -7,7 +7,8 @@ import { convertImage } from '../lib/domain/files/image-conversion.ts';
 import { postInteraction } from '../lib/domain/interactions/endpoint-delivery.ts';
 import { expireUnanswered } from '../lib/domain/interactions/interaction-outbox.ts';
 import { sendNotice } from '../lib/domain/members/notices.ts';
-import { copyToFollowers } from '../lib/domain/messages/crosspost-copies.ts';
+import { copyToNextFollowers } from '../lib/domain/messages/crosspost-copies.ts';
+import { resumeCrosspost } from '../lib/domain/messages/crossposts.ts';
 import { fetchPreviews } from '../lib/domain/previews/previews.ts';
 import { finishRemoval } from '../lib/domain/servers/finish-removal.ts';
 import { postDeliveries } from '../lib/domain/webhooks/delivery-posting.ts';
@@ -25,7 +26,8 @@ export const handlers: Handlers<WorkerPlatform> = {
   'announce-read': announceRead,
   'post-interaction': (platform, { interactionId }) => postInteraction(platform, interactionId),
   'expire-interaction': (platform, { interactionId }) => expireUnanswered(platform, interactionId),
-  'crosspost-message': (platform, { messageId, afterId, channelId }) => copyToFollowers(platform, messageId, afterId, channelId),
+  'crosspost-server': (platform, { serverId }) => copyToNextFollowers(platform, serverId),
+  'crosspost-message': (platform, { messageId, channelId }) => resumeCrosspost(platform, messageId, channelId),
   'post-deliveries': (platform, { webhookId }) => postDeliveries(platform, webhookId),
   'convert-image': (platform, { fileId }) => convertImage(platform, fileId, imageEncoder.encode),
   'finish-removal': (platform, { removalId }) => finishRemoval(platform, removalId),

@@ -91,6 +91,15 @@ export const jobs = {
     unique: 'id',
     key: (data) => `ixe-${data.interactionId}`,
   }),
+  'crosspost-server': defineJob({
+    queue: 'crosspost',
+    data: Type.Object({ serverId: Id }),
+    attempts: 8,
+    backoffMs: { first: 200, max: 5_000 },
+    unique: 'once',
+    key: (data) => `xs-${data.serverId}`,
+  }),
+  // Only earlier versions enqueue it.
   'crosspost-message': defineJob({
     queue: 'crosspost',
     data: Type.Object({ messageId: Id, channelId: Type.Optional(Id), afterId: Id }),
@@ -206,9 +215,9 @@ export const queues: Record<QueueName, QueueDefinition> = {
     maxStalled: 0,
   },
   crosspost: {
-    description: 'Copies announcements to the channels that follow them, a batch of followers per job.',
+    description: 'Copies announcements to the channels that follow them, a batch of followers per job, one server after another.',
     normal: 'Empty, except for a few seconds after an announcement with many followers.',
-    whenGrowing: 'Followers get their copies late. If the queue does not shrink by itself, search the worker’s log for crosspost-message.',
+    whenGrowing: 'Followers get their copies late. If the queue does not shrink by itself, search the worker’s log for crosspost-server.',
     concurrency: 2,
     maxStalled: 20,
   },

@@ -36,9 +36,8 @@ export async function countCreation(platform: ApiPlatform, buckets: readonly Buc
  * `rate_limited`. Counts nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
  */
 async function countChannelViews(platform: ApiPlatform, channels: number, keys: readonly string[]): Promise<void> {
-  const cost = Math.min(channels, limits.viewChangesBurst);
-  const size = { perSecond: limits.viewChangesPerSecond / cost, burst: limits.viewChangesBurst / cost };
-  if (cost > 0)
+  const size = { perSecond: limits.viewChangesPerSecond, burst: limits.viewChangesBurst, cost: channels };
+  if (channels > 0)
     await countCreation(
       platform,
       keys.map((key) => ({ key: `views:${key}`, ...size })),
@@ -58,3 +57,13 @@ export async function countMemberViewChange(platform: ApiPlatform, access: Serve
   const changed = (await access.channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
   await countChannelViews(platform, changed.length, [`${server._id}:${userId}`]);
 }
+
+/**
+ * Counts a crosspost in the buckets with these keys, once for each copy that is made of it, because a worker has to make them. Refuses `rate_limited`. Counts
+ * nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
+ */
+export const countCopies = (platform: ApiPlatform, keys: readonly string[], copies: number): Promise<void> =>
+  countCreation(
+    platform,
+    keys.map((key) => ({ key: `copies:${key}`, perSecond: limits.copiesPerSecond, burst: limits.copiesBurst, cost: copies })),
+  );

@@ -12,7 +12,7 @@ import { use } from '../harness/use.ts';
 
 const followers = 500;
 
-describe('crosspost-message: a worker killed halfway through 500 targets', () => {
+describe('crosspost-server: a worker killed halfway through 500 targets', () => {
   const api = use(startTestApi, { each: true });
   const start = useOwnProcess(() => api.platform.config);
   for (const failpoint of ['after-copies-write', 'after-crosspost-mark'] as const)

@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import { toStoredAttachment } from '../../lib/domain/files/attachment-updates.ts';
-import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
-import { allChunks, copiesOf, makeFollowing } from '../harness/crosspost.ts';
+import { allChunks, copiesOf, makeFollowing, nextChunk } from '../harness/crosspost.ts';
 import { make, use } from '../harness/use.ts';
 
-describe('crosspost-message: files', () => {
+describe('crosspost-server: files', () => {
   const api = use(startTestApiWithWorker);
   const following = make(() => makeFollowing(api.platform, 60), { each: true });
 
@@ -49,9 +47,9 @@ describe('crosspost-message: files', () => {
 
   it('leaves no file without a copy when the job runs repeatedly and in parallel', async () => {
     const { id, files } = await crosspostFiles();
-    await copyToFollowers(api.worker, id, beforeAllFollowers);
+    await nextChunk(api.worker, id);
     await api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } });
-    await Promise.all(Array.from({ length: 4 }, () => copyToFollowers(api.worker, id, beforeAllFollowers)));
+    await Promise.all(Array.from({ length: 4 }, () => nextChunk(api.worker, id)));
     await Promise.all(Array.from({ length: 4 }, () => allChunks(api.worker, id)));
     const attachedIds = (await copiesOf(api.platform, id)).flatMap(({ attachments }) => attachments.map((one) => one.id));
     expect(attachedIds).to.have.length(120);

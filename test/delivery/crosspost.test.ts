@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { resumeCrosspost } from '../../lib/domain/messages/crossposts.ts';
+import { deleteMessages } from '../../lib/domain/messages/message-removal.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { allChunks, changeChannel, copiesOf, type Following, makeFollowing, nextChunk } from '../harness/crosspost.ts';
 import { use } from '../harness/use.ts';
 
-describe('crosspost-message', () => {
+describe('crosspost-server', () => {
   const api = use(startTestApiWithWorker);
   let following: Following;
   let targets: string[];
@@ -39,6 +40,13 @@ describe('crosspost-message', () => {
   const requestDelete = async ({ channelId, _id }: MessageDoc): Promise<void> => {
     expect((await api.call('DELETE', `/api/channels/${channelId}/messages/${_id}`, { as: asTarget() })).status).to.equal(204);
   };
+  /** Sets the mark back to `to`, as a process that died after the copies of a later chunk and before its mark. */
+  const setMarkBack = (id: string, to: string | undefined): Promise<unknown> =>
+    api.platform.db.messages.updateOne(
+      { _id: id },
+      { $set: { crosspostAt: new Date(), ...(to && { crosspostTo: to }) }, ...(!to && { $unset: { crosspostTo: 1 } }) },
+    );
+  const runServerJob = (): Promise<void> => copyToNextFollowers(api.worker, following.from.serverId);
   const deleteCopy = async (copy: MessageDoc): Promise<void> => {
     await requestDelete(copy);
     await relayEvents(api.worker, 'channel', copy.channelId);
@@ -109,17 +117,16 @@ describe('crosspost-message', () => {
 
     it('running every chunk again changes nothing', async () => {
       const id = await crosspost();
-      for (const afterId of [beforeAllFollowers, targets[49] as string, targets[99] as string]) {
-        await copyToFollowers(api.worker, id, afterId);
-        const { crosspostTo } = (await stored(id)) as MessageDoc;
-        if (crosspostTo) await loseMark(id);
-        const before = await channelsWithCopies(id);
-        await copyToFollowers(api.worker, id, afterId);
-        expect(await channelsWithCopies(id)).to.deep.equal(before);
+      for (const mark of [undefined, targets[49], targets[99]]) {
+        await runServerJob();
+        const before = await copies(id);
+        await setMarkBack(id, mark);
+        await runServerJob();
+        expect(await copies(id)).to.deep.equal(before);
       }
       expect(await channelsWithCopies(id)).to.deep.equal(targets);
       const before = await snapshot();
-      for (const afterId of [beforeAllFollowers, targets[49] as string]) await copyToFollowers(api.worker, id, afterId);
+      await runServerJob();
       expect(await snapshot()).to.equal(before);
     });
 
@@ -169,7 +176,20 @@ describe('crosspost-message', () => {
       await loseMark(id);
       await deleteCopy((await copies(id))[0] as MessageDoc);
       await api.call('DELETE', `/api/channels/${news}/messages/${id}`, { as: asOwner() });
-      await copyToFollowers(api.worker, id, beforeAllFollowers);
+      await relayEvents(api.worker, 'channel', news);
+      await runServerJob();
+      expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(1, 50));
+      expect(await tombstones(id)).to.equal(0);
+    });
+
+    it('leaves no tombstone when the source channel is deleted with all its messages', async () => {
+      const id = await crosspost();
+      await nextChunk(api.worker, id);
+      await loseMark(id);
+      await deleteCopy((await copies(id))[0] as MessageDoc);
+      expect(await tombstones(id)).to.equal(1);
+      await deleteMessages(api.worker, news, () => Promise.resolve());
+      await runServerJob();
       expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(1, 50));
       expect(await tombstones(id)).to.equal(0);
     });
@@ -181,7 +201,7 @@ describe('crosspost-message', () => {
       await nextChunk(api.worker, id);
       expect(await nextChunk(api.worker, id)).to.equal(false);
       await changeChannel(api.platform, following.from.serverId, news, { kind: 'announcement' });
-      await copyToFollowers(api.worker, id, targets[49] as string);
+      await runServerJob();
       expect(await channelsWithCopies(id)).to.deep.equal(targets.slice(0, 50));
       expect(await api.platform.db.follows.countDocuments({ sourceId: news })).to.equal(120);
       const next = await crosspost();
@@ -209,7 +229,8 @@ describe('crosspost-message', () => {
     expect(await stored(id)).not.to.have.any.keys('crosspostAt', 'crosspostTo');
     const { body } = await api.call<Message>('POST', `/api/channels/${news}/messages`, { as: asOwner(), body: { content: 'plain' } });
     const before = await snapshot();
-    for (const messageId of [body.id, id, following.to.serverId]) await copyToFollowers(api.worker, messageId, beforeAllFollowers);
+    await runServerJob();
+    for (const messageId of [body.id, id, following.to.serverId]) await resumeCrosspost(api.worker, messageId);
     expect(await snapshot()).to.equal(before);
   });
 

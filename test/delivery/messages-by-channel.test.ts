@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { mongo } from 'mongoose';
 import type { JobData } from '../../lib/contract/jobs.ts';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { fetchPreviews } from '../../lib/domain/previews/previews.ts';
 import { messageSchema } from '../../lib/store/mongo/models/message.ts';
 import { reactionSchema } from '../../lib/store/mongo/models/reaction.ts';
@@ -51,7 +50,7 @@ describe('commands on messages and reactions', () => {
     send(api, status, owner, method, to, body);
   const newWebhook = () => call<{ id: string; token: string }>(201, 'POST', `/api/channels/${following.news}/webhooks`, { name: 'hook' });
   /** Runs a request and returns the data of the job `name` that it asked for. */
-  const jobDataOf = async <N extends 'crosspost-message' | 'fetch-previews'>(name: N, act: () => Promise<unknown>): Promise<JobData<N>> => {
+  const jobDataOf = async <N extends 'crosspost-server' | 'fetch-previews'>(name: N, act: () => Promise<unknown>): Promise<JobData<N>> => {
     const asked: JobData<N>[] = [];
     const { wake } = api.platform;
     Object.assign(api.platform, { wake: (other: string, data: JobData<N>) => void (other === name && asked.push(data)) });
@@ -122,13 +121,15 @@ describe('commands on messages and reactions', () => {
       expect(scattered).to.deep.equal([]);
     });
 
-  it('name the channel: a crosspost, but for the tombstones of its copies, which are asked for once in each chunk', async () => {
+  it('name the channel: a crosspost, but for the oldest one of the server and the tombstones of its copies, once in each chunk', async () => {
     const { id } = await post('x');
-    const data = await jobDataOf('crosspost-message', () => call(200, 'POST', `${path(id)}/crosspost`));
+    const { serverId } = await jobDataOf('crosspost-server', () => call(200, 'POST', `${path(id)}/crosspost`));
     [scattered, seen] = [[], 0];
-    await copyToFollowers(api.worker, data.messageId, beforeAllFollowers, data.channelId);
-    expect(scattered.map((one) => (one as string[]).slice(0, 2))).to.deep.equal([['delete', 'messages']]);
-    expect(data.channelId).to.equal(following.news);
+    await copyToNextFollowers(api.worker, serverId);
+    expect(scattered.map((one) => (one as string[]).slice(0, 2))).to.deep.equal([
+      ['find', 'messages'],
+      ['delete', 'messages'],
+    ]);
   });
 
   for (const [name, schema] of Object.entries({ messages: messageSchema, reactions: reactionSchema }))

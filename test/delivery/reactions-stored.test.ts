@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
 import { messageCalls, storedMessage, storedReactions, storeReactions } from '../api/messages/message-fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
@@ -79,8 +77,8 @@ describe('stored reactions', () => {
     const { from, to, news, targets } = await makeFollowing(api.platform, 51);
     const { id } = await postMessage(api, ownerOf(from), news);
     await send(api, 200, ownerOf(from), 'POST', `/api/channels/${news}/messages/${id}/crosspost`);
-    await copyToFollowers(api.worker, id, beforeAllFollowers);
-    await api.platform.db.messages.updateOne({ _id: id }, { $set: { crosspostTo: beforeAllFollowers } }); // as if the mark was lost
+    await nextChunk(api.worker, id);
+    await api.platform.db.messages.updateOne({ _id: id }, { $unset: { crosspostTo: 1 } }); // as if the mark was lost
     const [copy] = await copiesOf(api.platform, id);
     const copyPath = `/api/channels/${targets[0]}/messages/${copy?._id}`;
     await send(api, 204, ownerOf(to), 'PUT', `${copyPath}/reactions/👍`);

@@ -1,5 +1,4 @@
-import { copyToFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
-import { beforeAllFollowers } from '../../lib/domain/messages/crossposts.ts';
+import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';
@@ -42,11 +41,14 @@ export async function makeFollowing(platform: ApiPlatform, followers: number, bo
 export const copiesOf = async ({ db }: Platform, messageId: string): Promise<MessageDoc[]> =>
   (await db.messages.find({ copyOf: messageId }).sort({ channelId: 1 }).toArray()).filter((copy) => !copy.deleted);
 
-/** Runs the job of the next chunk from the stored progress; false if the crosspost has no pending chunks. */
+/**
+ * Runs the job of the next chunk of the server that this message is in; false if the message has no pending copies. The message must be the oldest one of its
+ * server that has.
+ */
 export async function nextChunk(worker: WorkerPlatform, messageId: string): Promise<boolean> {
   const source = await worker.db.messages.findOne({ _id: messageId });
   if (!source?.crosspostAt) return false;
-  await copyToFollowers(worker, messageId, source.crosspostTo ?? beforeAllFollowers);
+  await copyToNextFollowers(worker, source.serverId as string);
   return true;
 }
 

@@ -33,6 +33,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   export: [/^lib\/domain\/exports\/export-(work|contents|messages)\.ts/],
   'page of a developer': [/^lib\/domain\/interactions\/endpoints\.ts listEndpointDeliveries/],
   'image conversion': [/^lib\/domain\/files\/image-conversion\.ts convertImage/],
+  'once for 50 copies of a crosspost': [/^lib\/domain\/messages\/crosspost-copies\.ts findOldestPending/],
   'once for 100 copies of a crosspost': [/^lib\/domain\/messages\/crosspost-tombstones\.ts clearTombstones/],
   'crosspost of files': [/^lib\/domain\/files\/file-copies\.ts decideCopies/],
 };
@@ -244,6 +245,13 @@ export const exceptions: readonly Exception[] = [
     rule: 'returned',
     why: 'The rotation of keys reads all claims of the last 10 minutes.',
     queries: ['idempotency { _id: { $gt }, answer.sealed: true } sort { _id: 1 } limit some'],
+  },
+  {
+    rule: 'returned',
+    why: 'All messages here are in one server, so no later server has any.',
+    queries: [
+      'messages { crosspostAt: { $exists: true }, serverId: { $gt } } sort { serverId: 1, _id: 1 } hint pendingCrossposts limit one',
+    ],
   },
   {
     rule: 'returned',

@@ -3,22 +3,22 @@ import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
 import { insertMissing } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
-import { type MessageDoc, type MessageDraft, toMessageKey } from '../../store/mongo/models/message.ts';
+import { crosspostsIndex, type MessageDoc, type MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { createEntry } from '../events/pending-events.ts';
 import { relayKeys } from '../events/relay.ts';
 import { copyFiles, decideCopies } from '../files/file-copies.ts';
 import { loadCurrentServerAccess } from '../members/access.ts';
-import { clearTombstones } from './crosspost-tombstones.ts';
+import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
 import { toMessageDoc } from './message-draft.ts';
 
-/** How many followers one job serves. A crash repeats at most these copies, and one insert has at most this many. */
+/** How many followers one job serves, before another server has its turn. A crash repeats at most these copies, and one insert has at most this many. */
 const chunkFollowers = 50;
 /** A chunk older than this is abandoned: it was paused, and another worker may have taken over (docs/guarantees.md#retries). In milliseconds. */
 const chunkMaxMs = 5_000;
-/** The progress mark after the last follower. It is greater than the id of any channel. */
-const afterAllFollowers = '9999999999999999999';
+/** The progress mark before the first follower: no channel has this id. */
+const beforeAllFollowers = '0000000000000000000';
 
 type CopyAuthor = NonNullable<MessageDoc['face']>;
 
@@ -28,22 +28,17 @@ interface Crosspost {
   author: CopyAuthor;
 }
 
-/**
- * Returns the crosspost of a message; null if no copies are pending; the message as `ended` if its channel is deleted or no longer an announcement channel, so that the
- * remaining copies are not made.
- */
-async function loadCrosspost(
-  platform: WorkerPlatform,
-  key: ReturnType<typeof toMessageKey>,
-): Promise<Crosspost | { ended: MessageDoc } | null> {
-  const filter = { ...key, crosspostAt: { $exists: true }, deleted: { $exists: false } };
-  const source: MessageDoc | null = await platform.db.messages.findOne(filter);
-  if (!source || source.serverId === null) return null;
-  const access = await loadCurrentServerAccess(platform, source.serverId);
-  const channel = await access?.channel(source.channelId);
-  if (!access || !channel || !channelKinds[channel.kind].canBeFollowed) return { ended: source };
+/** The pending crosspost of a server whose message is the oldest; null if no copies are pending. */
+const findOldestPending = ({ db }: WorkerPlatform, serverId: string): Promise<MessageDoc | null> =>
+  db.messages.findOne({ serverId, crosspostAt: { $exists: true } }, { sort: { _id: 1 }, hint: crosspostsIndex });
+
+/** Returns the author that copies of this message show; null if its channel is deleted or no longer an announcement channel, so that no more copies are made. */
+async function loadCopyAuthor(platform: WorkerPlatform, serverId: string, { channelId }: MessageDoc): Promise<CopyAuthor | null> {
+  const access = await loadCurrentServerAccess(platform, serverId);
+  const channel = await access?.channel(channelId);
+  if (!access || !channel || !channelKinds[channel.kind].canBeFollowed) return null;
   const { name, iconUrl } = access.server;
-  return { source, author: { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl } };
+  return { username: name, displayName: `${name} #${channel.name}`, avatarUrl: iconUrl };
 }
 
 /** The target channels of `follows` that get a copy now. Follows of deleted channels are deleted. A channel that is not a text channel now is skipped. */
@@ -141,20 +136,27 @@ async function finishCrosspost(platform: WorkerPlatform, { _id, channelId }: Mes
 }
 
 /**
- * Makes the next copies of a crossposted message, for at most 50 followers in the order of their ids after both `afterId` and the progress mark, then enqueues
- * the job for the followers after them (docs/behavior/community.md#copies). A repeated run, also a concurrent one or one after a crash, leaves one copy in each
- * channel: until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, even if the first was deleted. A deleted
- * message is skipped. If the channel is no longer an announcement channel, the crosspost ends; existing copies stay.
+ * Makes the next copies of a server's oldest crossposted message, for at most 50 followers in the order of their ids after its progress mark. Then enqueues the
+ * job of the server again, behind those of the other servers (docs/behavior/community.md#copies). As a server has one job at a time, the copies of a message are
+ * complete before those of a newer message of the server begin. A repeated run, also a concurrent one or one after a crash, leaves one copy in each channel:
+ * until the mark has passed the channel, the unique index on (message, channel) refuses a second copy, even if the first was deleted. A deleted message is no
+ * longer pending. If the channel is no longer an announcement channel, the crosspost ends; existing copies stay.
  */
-export async function copyToFollowers(platform: WorkerPlatform, messageId: string, afterId: string, channelId?: string): Promise<void> {
+export async function copyToNextFollowers(platform: WorkerPlatform, serverId: string): Promise<void> {
   const startMs = performance.now();
-  const crosspost = await loadCrosspost(platform, toMessageKey(messageId, channelId));
-  if (crosspost === null) return clearTombstones(platform, messageId, afterAllFollowers);
-  if ('ended' in crosspost) return finishCrosspost(platform, crosspost.ended);
-  const { channelId: sourceId, crosspostTo = '' } = crosspost.source;
-  const from = crosspostTo > afterId ? crosspostTo : afterId;
+  const source = await findOldestPending(platform, serverId);
+  if (!source) return;
+  const author = await loadCopyAuthor(platform, serverId, source);
+  if (author) await copyChunk(platform, { source, author }, startMs);
+  else await finishCrosspost(platform, source);
+  await platform.enqueue('crosspost-server', { serverId });
+}
+
+/** Makes and relays the copies for the next followers of a crosspost. Ends the crosspost if there are no more. */
+async function copyChunk(platform: WorkerPlatform, crosspost: Crosspost, startMs: number): Promise<void> {
+  const { source } = crosspost;
   const follows = await platform.db.follows
-    .find({ sourceId, targetId: { $gt: from } })
+    .find({ sourceId: source.channelId, targetId: { $gt: source.crosspostTo ?? beforeAllFollowers } })
     .sort({ targetId: 1 })
     .limit(chunkFollowers)
     .toArray();
@@ -162,11 +164,9 @@ export async function copyToFollowers(platform: WorkerPlatform, messageId: strin
   await storeCopies(platform, crosspost, targets, startMs);
   failpoint(platform.config, 'after-copies-write');
   const last = follows.at(-1);
-  const hasMore = follows.length === chunkFollowers && last !== undefined;
-  if (hasMore) await moveProgressMark(platform, crosspost.source, last.targetId);
-  else await finishCrosspost(platform, crosspost.source);
+  if (last && follows.length === chunkFollowers) await moveProgressMark(platform, source, last.targetId);
+  else await finishCrosspost(platform, source);
   await relayCopies(platform, targets);
-  if (hasMore) await platform.enqueue('crosspost-message', { messageId, channelId: sourceId, afterId: last.targetId });
 }
 
 /** Moves the progress mark forward to `targetId`, never back, and deletes the tombstones that it has passed. */

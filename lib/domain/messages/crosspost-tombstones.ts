@@ -1,6 +1,9 @@
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { Platform } from '../../store/platform.ts';
 
+/** The progress mark after the last follower. It is greater than the id of any channel. */
+export const afterAllFollowers = '9999999999999999999';
+
 /**
  * Returns the ids of the tombstones that may be removed now. The tombstone of a copy is kept until the progress mark of its crosspost has passed the channel:
  * until then, the unique index on (message, channel) needs it to refuse the deleted copy when a chunk is run again.

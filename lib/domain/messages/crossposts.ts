@@ -2,29 +2,22 @@ import { channelKinds } from '../../base/channel-kinds.ts';
 import { refuse } from '../../base/errors.ts';
 import { hasPermission } from '../../base/permissions.ts';
 import type { Message } from '../../contract/message.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
-import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import type { ApiPlatform, EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
+import { crosspostsIndex, type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
+import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
 import { requireMessageChannel } from '../channels/channel-context.ts';
+import { countCopies } from '../creation-rates.ts';
 import { addEvent } from '../events/pending-events.ts';
 import { type Actor, requirePermissions } from '../members/access.ts';
 import { writeAudit } from '../servers/audit.ts';
+import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
 import { toMessage } from './message-view.ts';
 import { requireMessage } from './messages.ts';
-
-/** The progress mark before the first follower: no channel has this id. */
-export const beforeAllFollowers = '0000000000000000000';
-
-/** Wakes the job that makes the next copies of a message, from its progress mark on. */
-const wakeCopyJob = (
-  platform: EnqueuePlatform,
-  { _id: messageId, channelId, crosspostTo }: Pick<MessageDoc, '_id' | 'channelId' | 'crosspostTo'>,
-): void => platform.wake('crosspost-message', { messageId, channelId, afterId: crosspostTo ?? beforeAllFollowers });
 
 /**
  * Copies a message of an announcement channel to every following channel, once (docs/behavior/community.md#crossposts). The caller's own message needs Send
  * Messages or Manage Messages, others need Manage Messages. One conditional write stores the flag, the mark of the pending copies and the event; a worker makes
- * the copies. `editedAt` stays. Refuses with `already_crossposted`, and with 400 outside announcement channels and for a copy.
+ * the copies. `editedAt` stays. Refuses with `already_crossposted`, with 400 outside announcement channels and for a copy, and `rate_limited` when the server
+ * or the caller has requested too many copies.
  */
 export async function crosspostMessage(platform: ApiPlatform, actor: Actor, channelId: string, messageId: string): Promise<Message> {
   const { channel, permissions } = await requireMessageChannel(platform, actor, channelId);
@@ -34,6 +27,8 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
   const isOwn = message.authorId === actor.id;
   if (!hasPermission(permissions, 'Manage Messages')) requirePermissions(permissions, isOwn ? 'Send Messages' : 'Manage Messages');
   if (message.copyOf !== undefined) refuse('invalid_request', { reason: 'a copy cannot be crossposted' });
+  if (message.crossposted) refuse('already_crossposted');
+  await countCopies(platform, [channel.serverId, actor.id], await platform.db.follows.countDocuments({ sourceId: channelId }));
   const now = new Date(platform.now());
   const pendingEvent = addEvent(platform, { name: 'MESSAGE_UPDATE' });
   const updated = await platform.db.messages.findOneAndUpdate(
@@ -46,22 +41,37 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
     return refuse('already_crossposted');
   }
   platform.wake('relay-channel', { channelId });
-  wakeCopyJob(platform, updated);
+  platform.wake('crosspost-server', { serverId: channel.serverId });
   if (!isOwn) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
   return toMessage(platform, updated, actor.account);
 }
 
-/** How long a crosspost may make no progress before the sweep wakes its job, in milliseconds; and how many crossposts one sweep takes. */
-const sweepAfterMs = 10_000;
-const sweepMax = 100;
+/** Enqueues the job of the server for a crosspost whose own job an earlier version has enqueued. */
+export async function resumeCrosspost(platform: WorkerPlatform, messageId: string, channelId?: string): Promise<void> {
+  const filter = { ...toMessageKey(messageId, channelId), crosspostAt: { $exists: true }, deleted: { $exists: false } };
+  const source = await platform.db.messages.findOne(filter, { projection: { serverId: 1 } });
+  if (source?.serverId) await platform.enqueue('crosspost-server', { serverId: source.serverId });
+  else await clearTombstones(platform, messageId, afterAllFollowers);
+}
 
-/** Enqueues lost crossposts: pending ones without progress for 10 s (docs/guarantees.md#sweeps). They continue from their progress mark. */
+/** How long a server's oldest pending crosspost may make no progress before the sweep wakes the job, in milliseconds; and how many servers one sweep looks at. */
+const sweepAfterMs = 10_000;
+const sweepMaxServers = 1_000;
+
+/**
+ * Enqueues lost crossposts: the jobs of servers whose oldest pending one made no progress for 10 s (docs/guarantees.md#sweeps). They continue from their progress
+ * marks. Reads one message of each server, so that the many messages of one leave out no other.
+ */
 export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
-  const before = new Date(platform.now() - sweepAfterMs);
-  const overdue = await platform.db.messages
-    .find({ crosspostAt: dueUntil(before) }, { projection: { channelId: 1, crosspostTo: 1 } })
-    .sort({ crosspostAt: 1 })
-    .limit(sweepMax)
-    .toArray();
-  for (const source of overdue) wakeCopyJob(platform, source);
+  const before = platform.now() - sweepAfterMs;
+  let afterServerId = '';
+  for (let servers = 0; servers < sweepMaxServers; servers++) {
+    const oldest: Pick<MessageDoc, 'serverId' | 'crosspostAt'> | null = await platform.db.messages.findOne(
+      { serverId: { $gt: afterServerId }, crosspostAt: { $exists: true } },
+      { projection: { serverId: 1, crosspostAt: 1 }, sort: { serverId: 1, _id: 1 }, hint: crosspostsIndex },
+    );
+    if (!oldest?.serverId) return;
+    afterServerId = oldest.serverId;
+    if (Number(oldest.crosspostAt) <= before) platform.wake('crosspost-server', { serverId: afterServerId });
+  }
 }

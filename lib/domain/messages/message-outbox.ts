@@ -19,7 +19,7 @@ import {
 } from '../events/outbox-source.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed-events.ts';
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
-import { removableTombstones } from './crosspost-tombstones.ts';
+import { afterAllFollowers, clearTombstones, removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
 import { completeRelayedChanges } from './reaction-changes.ts';
 
@@ -111,7 +111,7 @@ const toKeys = (messages: readonly MessageDoc[]) => ({
 
 /**
  * Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs and those whose reactions are
- * still stored.
+ * still stored. The tombstones that were kept for the crosspost of a message that is now deleted are deleted too.
  */
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
@@ -120,6 +120,7 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   await completeRelayedChanges(platform, messages);
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
+  for (const { _id, crossposted } of tombstones) if (crossposted) await clearTombstones(platform, _id, afterAllFollowers);
   // Tombstones are deleted first. If the process dies here, their pending events let the relay find them again. A tombstone gets no further events.
   const isDeletable = ({ _id, reactionCount }: MessageDoc): boolean => removable.includes(_id) && reactionCount === undefined;
   const deletable = messages.filter(isDeletable);

@@ -3,21 +3,26 @@ import type { FilesPlatform, Platform } from '../../store/platform.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecount } from '../channels/thread-activity.ts';
 import { markFilesUndecided } from '../files/files.ts';
+import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
 import { tombstoneUpdate } from './messages.ts';
 
 /** How many messages one operation deletes, so that it stays far below the time limit of an operation. */
 const batchMessages = 2_000;
 
-/** Deletes every message of a deleted channel. Calls `beforeBatch` before each batch. */
+/**
+ * Deletes every message of a deleted channel. Calls `beforeBatch` before each batch. Deletes first the tombstones that were kept for the pending copies of a
+ * message, because no job finds them without it.
+ */
 export async function deleteMessages(platform: Platform, channelId: string, beforeBatch: () => Promise<unknown>): Promise<void> {
   const { messages } = platform.db;
   for (;;) {
     await beforeBatch();
     const found = await messages
-      .find({ channelId }, { projection: { _id: 1 } })
+      .find({ channelId }, { projection: { crosspostAt: 1 } })
       .sort({ _id: 1 })
       .limit(batchMessages)
       .toArray();
+    for (const { _id, crosspostAt } of found) if (crosspostAt) await clearTombstones(platform, _id, afterAllFollowers);
     if (found.length > 0) await messages.deleteMany({ channelId, _id: { $lte: found[found.length - 1]?._id as string } });
     if (found.length < batchMessages) return;
   }

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
-import { makeMember, makePerson, makeRole, makeServer } from '../../harness/factories.ts';
-import { inParallel, send } from '../../harness/requests.ts';
-import { channelOf, seedServer } from '../../harness/seed.ts';
+import { makeFollowing } from '../../harness/crosspost.ts';
+import { makeMember, makePerson, makeRole, makeServer, postMessage } from '../../harness/factories.ts';
+import { type Caller, inParallel, send } from '../../harness/requests.ts';
+import { botOf, channelOf, insertMembers, memberOf, ownerOf, seedServer } from '../../harness/seed.ts';
 import { make, use } from '../../harness/use.ts';
 
 describe('limits of creations', () => {
@@ -94,5 +95,29 @@ describe('limits of creations', () => {
         expect(answers.length - 1).to.be.within(allowed, allowed + slack);
         await send(api, 200, owner, 'PATCH', `${roles()}/${role.id}`, { name: 'renamed' });
       });
+  });
+
+  it('crossposts of a server and of an account, by the number of copies', async () => {
+    const followers = 1_000;
+    const allowed = limits.copiesBurst / followers;
+    const [busy, second] = [await makeFollowing(api.platform, followers), await makeFollowing(api.platform, followers)];
+    const owner = ownerOf(busy.from);
+    await insertMembers(api.platform, [memberOf(second.from.serverId, owner.id, false)]);
+    /** Crossposts new messages until one is refused; returns how many were not. */
+    const crosspostAll = async (as: Caller, channelId: string): Promise<number> => {
+      for (let done = 0; done <= allowed + slack; done++) {
+        const { id } = await postMessage(api, as, channelId);
+        const answer = await api.call<Record<string, unknown>>('POST', `/api/channels/${channelId}/messages/${id}/crosspost`, {
+          as: as.as,
+        });
+        if (countLimited([answer]) === 1) return done;
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
+      }
+      return Number.POSITIVE_INFINITY;
+    };
+    expect(await crosspostAll(owner, busy.news)).to.be.within(allowed, allowed + slack);
+    expect(await crosspostAll(botOf(busy.from), busy.news), 'another account in the server').to.be.at.most(slack);
+    expect(await crosspostAll(owner, second.news), 'the account in another server').to.be.at.most(slack);
+    expect(await crosspostAll(ownerOf(second.from), second.news), 'another account in another server').to.be.above(slack);
   });
 });

@@ -88,6 +88,9 @@ export const toMessageKey = (messageId: string, channelId?: string): { _id: stri
 /** The index of the messages that mention anybody. The query names it, so that the query planner does not read all unread messages instead. */
 export const pingsIndex = 'pings';
 
+/** The index of the messages with pending copies, by server. The query names it, so that the query planner does not read the messages by their ids instead. */
+export const crosspostsIndex = 'pendingCrossposts';
+
 /** The index of the tombstones whose reactions are still to be deleted. The query names it. */
 export const deletedReactionsIndex = 'deletedReactions';
 
@@ -100,7 +103,7 @@ messageSchema.index({ copyOf: 1 }, { partialFilterExpression: { copyOf: { $exist
 messageSchema.index({ channelId: 1, noticeId: 1 }, { unique: true, partialFilterExpression: { noticeId: { $exists: true } } });
 messageSchema.index({ channelId: 1, createId: 1 }, { unique: true, partialFilterExpression: { createId: { $exists: true } } });
 messageSchema.index({ previewsAt: 1 }, { partialFilterExpression: { previewsAt: { $exists: true } } });
-messageSchema.index({ crosspostAt: 1 }, { partialFilterExpression: { crosspostAt: { $exists: true } } });
+messageSchema.index({ serverId: 1, _id: 1 }, { name: crosspostsIndex, partialFilterExpression: { crosspostAt: { $exists: true } } });
 messageSchema.index({ channelId: 1, _id: 1, pings: 1 }, { name: pingsIndex, partialFilterExpression: { pings: { $exists: true } } });
 messageSchema.index(
   { channelId: 1, _id: 1, reactionCount: 1 },
