@@ -129,7 +129,7 @@ export const signInRoutes: readonly Route[] = [
     path: '/api/users/@me/sign-in',
     auth: 'person',
     summary:
-      'Unlinks the account of the OpenID Connect provider from the caller, who gives the own password, and with two-factor authentication a code. Sessions stay.',
+      'Unlinks the account of the OpenID Connect provider from the caller. Needs the own password, and with two-factor authentication a code. Sessions stay.',
     body: SignInLinkInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'two_factor_locked', 'unavailable'],

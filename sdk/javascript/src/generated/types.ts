@@ -678,6 +678,8 @@ export interface InteractionUpdate {
   /** The channel in which the command was used. */
   channelId: string;
   state: InteractionState;
+  /** true if the Interactions Endpoint failed: it gave no valid answer, or could not be asked. The state is then still `created`, because the bot may answer by the callback route. Absent otherwise. */
+  endpointFailed?: boolean;
 }
 
 /** The person who used a command. */
@@ -856,6 +858,8 @@ export interface Message {
   reactions: ReactionCount[];
   /** The accounts that the message mentions: those of the text in its order, then the author of a reply. */
   mentions: string[];
+  /** The accounts of `mentions` in their order, with the current profile, also after they have left. Absent if nobody is mentioned. */
+  mentionedUsers?: UserSummary[];
   /** The roles that the message mentions. */
   mentionRoles: string[];
   /** Whether the message mentions everyone and its author was allowed to. */
@@ -1157,6 +1161,8 @@ export interface ReplyPreview {
   author: Author;
   /** The start of its text, at most 200 characters, with formatting that is cut closed again. It may be empty. */
   content: string;
+  /** The accounts that this part of the text mentions, with the current profile. Absent if nobody is mentioned. */
+  mentionedUsers?: UserSummary[];
   /** Whether it has files. */
   hasAttachments: boolean;
 }

@@ -849,6 +849,12 @@ class InteractionUpdate:
 
     state: InteractionState
 
+    endpoint_failed: bool | None = None
+    """
+    true if the Interactions Endpoint failed: it gave no valid answer, or could not be asked. The state is then still
+    `created`, because the bot may answer by the callback route. Absent otherwise.
+    """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteractionUser:
@@ -1108,6 +1114,12 @@ class Message:
 
     mentions: Sequence[str]
     """The accounts that the message mentions: those of the text in its order, then the author of a reply."""
+
+    mentioned_users: Sequence[UserSummary] | None = None
+    """
+    The accounts of `mentions` in their order, with the current profile, also after they have left. Absent if nobody is
+    mentioned.
+    """
 
     mention_roles: Sequence[str]
     """The roles that the message mentions."""
@@ -1534,6 +1546,9 @@ class ReplyPreview:
 
     content: str
     """The start of its text, at most 200 characters, with formatting that is cut closed again. It may be empty."""
+
+    mentioned_users: Sequence[UserSummary] | None = None
+    """The accounts that this part of the text mentions, with the current profile. Absent if nobody is mentioned."""
 
     has_attachments: bool
     """Whether it has files."""
