@@ -37,7 +37,9 @@ class Bucket {
   update(limit: number, remaining: number, resetAfterMs: number): void {
     this.#refill();
     this.#limit = limit;
-    if (limit > remaining && resetAfterMs > 0) this.#refillMs = resetAfterMs / (limit - remaining);
+    // What remains is rounded down, so this is exact only when much was used, and too short otherwise.
+    const refillMs = limit > remaining ? resetAfterMs / (limit - remaining) : 0;
+    if (refillMs > this.#refillMs || (refillMs > 0 && remaining < limit / 2)) this.#refillMs = refillMs;
     this.#tokens = Math.min(this.#tokens, remaining);
   }
 
@@ -58,17 +60,20 @@ const bucketsKept = 1_000;
 /** For this long other requests of a route wait for the answer to its first one. */
 const probeMs = 2_000;
 
-/** Delays requests so that the API need not refuse them. It learns the bucket of each route from the headers of the responses. */
+/** The bucket that the headers of a response tell of; null if it is in none. */
+const readBucketName = (headers: Headers): string | null => headers.get('x-ratelimit-bucket');
+
+/** Delays requests so that the API need not refuse them. It learns the buckets of each route from the headers of the responses. */
 export class RateLimits {
   /** The name of the bucket of each route; null if it has none. */
   readonly #bucketOfRoute = new Map<string, string | null>();
+  /** Buckets that a route counts in as well. Responses tell of them when they refuse only. */
+  readonly #moreOfRoute = new Map<string, Set<string>>();
   readonly #buckets = new Map<string, Bucket>();
   readonly #probes = new Map<string, Probe>();
 
-  #find(route: string, path: string): Bucket | undefined {
-    const name = this.#bucketOfRoute.get(route);
-    if (!name) return undefined;
-    const key = sharedBuckets.includes(name) ? name : `${name} ${path.split('/').slice(0, 4).join('/')}`;
+  #find(name: string, path: string): Bucket {
+    const key = sharedBuckets.includes(name) ? name : `${name} ${toObject(path)}`;
     const bucket = this.#buckets.get(key) ?? new Bucket();
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket); // last, so that the buckets unused for longest are first
@@ -77,14 +82,25 @@ export class RateLimits {
     return bucket;
   }
 
-  /** Resolves when a request of this route may be sent. The answer to the first one tells the limit, so the others wait for it, unless they are urgent. */
-  async take(route: string, path: string, isUrgent: boolean, ...signals: readonly AbortSignal[]): Promise<void> {
-    if (!this.#bucketOfRoute.has(route) && !isUrgent) {
+  /** The buckets of a request. Those of a route that has had no answer yet are assumed: what the same object has, and that of the caller. */
+  #list(route: string, path: string, needsToken: boolean): Bucket[] {
+    const name = this.#bucketOfRoute.get(route);
+    if (name !== undefined) return [...(this.#moreOfRoute.get(route) ?? []), ...(name ? [name] : [])].map((one) => this.#find(one, path));
+    const end = ` ${toObject(path)}`;
+    return [...this.#buckets].filter(([key]) => key.endsWith(end) || (needsToken && key === 'caller')).map(([, bucket]) => bucket);
+  }
+
+  /**
+   * Resolves when a request of this route may be sent. The answer to the first one tells the limit, so the others wait for it, unless they need no token: then
+   * somebody may wait for the answer to a command.
+   */
+  async take(route: string, path: string, needsToken: boolean, ...signals: readonly AbortSignal[]): Promise<void> {
+    if (!this.#bucketOfRoute.has(route) && needsToken) {
       const probe = this.#probes.get(route);
-      if (!probe) return this.#startProbe(route);
-      await waitFor(probe.ended, probeMs, ...signals);
+      if (probe) await waitFor(probe.ended, probeMs, ...signals);
+      else this.#startProbe(route);
     }
-    await this.#find(route, path)?.take(...signals);
+    for (const bucket of this.#list(route, path, needsToken)) await bucket.take(...signals);
   }
 
   #startProbe(route: string): void {
@@ -96,15 +112,21 @@ export class RateLimits {
   }
 
   /** Reads the headers of a response. */
-  update(route: string, path: string, headers: Headers): void {
-    const name = headers.get('x-ratelimit-bucket');
-    if (name) this.#bucketOfRoute.set(route, name);
-    else if (!this.#bucketOfRoute.has(route)) this.#bucketOfRoute.set(route, null);
-    if (name) {
+  update(route: string, path: string, { ok, status, headers }: Response): void {
+    const name = readBucketName(headers);
+    const known = this.#bucketOfRoute.get(route);
+    if (known === undefined || (ok && name)) this.#bucketOfRoute.set(route, name);
+    else if (status === 429 && name && name !== known && !sharedBuckets.includes(name))
+      this.#moreOfRoute.set(route, (this.#moreOfRoute.get(route) ?? new Set()).add(name));
+    if (name && this.#has(route, name)) {
       const [limit, remaining, resetAfter] = ['limit', 'remaining', 'reset-after'].map((one) => Number(headers.get(`x-ratelimit-${one}`)));
-      if (limit) this.#find(route, path)?.update(limit, remaining ?? 0, (resetAfter ?? 0) * 1000);
+      if (limit) this.#find(name, path).update(limit, remaining ?? 0, (resetAfter ?? 0) * 1000);
     }
     this.endProbe(route);
+  }
+
+  #has(route: string, name: string): boolean {
+    return this.#bucketOfRoute.get(route) === name || this.#moreOfRoute.get(route)?.has(name) === true;
   }
 
   /** Lets the requests go that wait for the answer to the first one of their route, also if there is none. */
@@ -113,8 +135,13 @@ export class RateLimits {
     this.#probes.delete(route);
   }
 
-  /** Holds the requests of the route's bucket back for `ms` milliseconds. */
-  block(route: string, path: string, ms: number): void {
-    this.#find(route, path)?.block(ms);
+  /** Holds the requests of the bucket that has refused one back for `ms` milliseconds. A refusal that names none of the route's holds those of its own. */
+  block(route: string, path: string, headers: Headers, ms: number): void {
+    const name = readBucketName(headers);
+    const held = name && this.#has(route, name) ? name : this.#bucketOfRoute.get(route);
+    if (held) this.#find(held, path).block(ms);
   }
 }
+
+/** The channel, interaction or other object that a path begins with. */
+export const toObject = (path: string): string => path.split('/').slice(0, 4).join('/');

@@ -2,7 +2,7 @@ import { withoutServerFields } from './embeds.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { type FileInput, toForm } from './files.ts';
 import { shareSignal } from './platform.ts';
-import { RateLimits } from './rate-limits.ts';
+import { RateLimits, toObject } from './rate-limits.ts';
 import { Sequences } from './sequences.ts';
 import { backoffMs, wait } from './wait.ts';
 
@@ -104,7 +104,7 @@ export class Rest {
     const startedAt = performance.now();
     let hasFailed = false;
     for (let retries = 0; ; ) {
-      await this.#limits.take(route, path, !needsToken, ...signals);
+      await this.#limits.take(route, path, needsToken, ...signals);
       for (const signal of signals) signal.throwIfAborted();
       const attempt = await this.#attempt(request, path, key, options).finally(() => this.#limits.endProbe(route));
       let leastMs = 0;
@@ -123,7 +123,7 @@ export class Rest {
         // An earlier attempt may have deleted it without an answer.
         if (method === 'DELETE' && hasFailed && error.status === 404) return undefined as T;
         if (error.code === 'rate_limited' && waitMs <= longestRateLimitMs) {
-          this.#limits.block(route, path, waitMs);
+          this.#limits.block(route, path, response.headers, waitMs);
           await wait(waitMs, ...signals);
           continue;
         }
@@ -162,7 +162,7 @@ export class Rest {
     const limit = AbortSignal.timeout(options.timeoutMs ?? (files.length > 0 ? uploadMs : attemptMs));
     try {
       const response = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit });
-      this.#limits.update(route, path, response.headers);
+      this.#limits.update(route, path, response);
       this.#warn(response.headers.get('warnings'), method, route);
       return { response, body: await readBody(response) };
     } catch (failure) {
@@ -190,7 +190,7 @@ function toSequenceKey({ method, body, image }: ApiRequest, path: string): strin
   if (method === 'GET' || method === 'DELETE') return null;
   const isInChannel = path.startsWith('/api/channels/');
   if (!isInChannel && body === undefined && image === undefined) return null;
-  return `${method} ${path.split('/').slice(0, 4).join('/')}`;
+  return `${method} ${toObject(path)}`;
 }
 
 /** A parameter of a path. Values that would lead to another path, such as `..`, are refused. */

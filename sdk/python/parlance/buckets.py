@@ -9,8 +9,8 @@ from math import isfinite
 
 __all__ = ["Buckets"]
 
-OWN_BUCKETS = ("interaction", "webhook")
-"""The buckets that each interaction or webhook has for itself. All others belong to the bot."""
+SHARED_BUCKETS = ("caller", "owner", "address", "login", "application")
+"""The buckets that belong to the bot as a whole. All others are for one channel, interaction or webhook each."""
 MOST_BUCKETS = 500
 LEARN_SECS = 2.0
 """The first request of a route tells which bucket the route has. Others wait this long for it."""
@@ -56,47 +56,65 @@ class Buckets:
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._names: dict[str, str | None] = {}
         """The bucket of each route that was called before; None if it has none."""
+        self._more: dict[str, set[str]] = {}
+        """Buckets that a route counts in as well. Answers tell of them when they refuse only."""
         self._learning: dict[str, asyncio.Event] = {}
         """The routes whose first request has no answer yet."""
 
     def _find(self, name: str, owner: str) -> Bucket:
-        key = (name, owner if name in OWN_BUCKETS else "")
+        key = (name, "" if name in SHARED_BUCKETS else owner)
         if key not in self._buckets:
             if len(self._buckets) >= MOST_BUCKETS:
                 self._buckets = {other: bucket for other, bucket in self._buckets.items() if not bucket.is_idle}
             self._buckets[key] = Bucket()
         return self._buckets[key]
 
-    async def wait(self, route: str, owner: str) -> None:
-        """Takes one request from the bucket of a route, and waits until the service would accept it. Each call needs one of ``update`` or ``fail``."""
+    def _list(self, route: str, owner: str, *, needs_token: bool) -> list[Bucket]:
+        """The buckets of a request. Those of a route that has had no answer yet are assumed: what the same object has, and that of the bot."""
+        if route in self._names:
+            names = [*self._more.get(route, ()), self._names[route]]
+            return [self._find(name, owner) for name in names if name]
+        assumed = [bucket for (_, other), bucket in self._buckets.items() if owner and other == owner]
+        return [*assumed, self._find("caller", "")] if needs_token else assumed
+
+    async def wait(self, route: str, owner: str, *, needs_token: bool = True) -> None:
+        """
+        Takes one request from the buckets of a route, and waits until the service would accept it. Requests without a token do not wait for what is to be learned,
+        because somebody may wait for the answer to a command. Each call needs one of ``update`` or ``fail``.
+        """
         end = asyncio.get_running_loop().time() + LEARN_SECS
-        while route not in self._names:
+        while needs_token and route not in self._names:
             learning = self._learning.get(route)
             if learning is None:
                 self._learning[route] = asyncio.Event()
-                return
+                break
             try:
                 async with asyncio.timeout_at(end):
                     await learning.wait()
             except TimeoutError:
-                return
-        if name := self._names.get(route):
-            await self._find(name, owner).take()
+                break
+        for bucket in self._list(route, owner, needs_token=needs_token):
+            await bucket.take()
 
     def fail(self, route: str) -> None:
         """Notes that a request got no answer."""
         if learning := self._learning.pop(route, None):
             learning.set()
 
-    def update(self, route: str, owner: str, headers: Mapping[str, str], *, is_refused: bool) -> None:
-        """Notes what the headers of an answer say. A refusal can come from another bucket, such as one of all bots of a person; then it says nothing."""
+    def update(self, route: str, owner: str, headers: Mapping[str, str], status: int) -> None:
+        """Notes what the headers of an answer say."""
         name = headers.get("X-RateLimit-Bucket")
         known = self._names.get(route)
-        if not (is_refused and known and name != known):
-            self._names[route] = name or known
-            if name:
-                self._update(self._find(name, owner), headers)
+        if route not in self._names or (name and status < 300):
+            self._names[route] = name
+        elif status == 429 and name and name != known and name not in SHARED_BUCKETS:
+            self._more.setdefault(route, set()).add(name)
+        if name and self._has(route, name):
+            self._update(self._find(name, owner), headers)
         self.fail(route)
+
+    def _has(self, route: str, name: str) -> bool:
+        return self._names.get(route) == name or name in self._more.get(route, ())
 
     @staticmethod
     def _update(bucket: Bucket, headers: Mapping[str, str]) -> None:
@@ -117,8 +135,9 @@ class Buckets:
         bucket.left = min(bucket.left, left)
 
     def block(self, route: str, owner: str, headers: Mapping[str, str], seconds: float) -> None:
-        """Holds the requests of a route's bucket back, if a refusal comes from it or from a proxy."""
-        name = self._names.get(route)
-        if name and headers.get("X-RateLimit-Bucket") in (name, None):
-            bucket = self._find(name, owner)
+        """Holds the requests of the bucket that has refused one back. A refusal that names none of the route's holds those of its own."""
+        name = headers.get("X-RateLimit-Bucket")
+        held = name if name and self._has(route, name) else self._names.get(route)
+        if held:
+            bucket = self._find(held, owner)
             bucket.blocked_until = max(bucket.blocked_until, time.monotonic() + seconds)

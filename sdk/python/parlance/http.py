@@ -161,13 +161,13 @@ class Http:
 
     async def _send_limited(self, request: Request, headers: Mapping[str, str], body: bytes | None) -> tuple[int, Mapping[str, str], Any]:
         """One attempt, when the rate limit allows it."""
-        await self._buckets.wait(request.name, request.owner)
+        await self._buckets.wait(request.name, request.owner, needs_token=request.needs_token)
         try:
             status, answer_headers, answer = await self._send_once(request, headers, body)
         except BaseException:
             self._buckets.fail(request.name)
             raise
-        self._buckets.update(request.name, request.owner, answer_headers, is_refused=status == 429)
+        self._buckets.update(request.name, request.owner, answer_headers, status)
         self._report_warnings(request, answer_headers)
         return status, answer_headers, answer
 

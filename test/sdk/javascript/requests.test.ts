@@ -273,9 +273,34 @@ describe('JavaScript kit: rate limits', () => {
     expect(posted.map(({ id }) => id)).to.deep.equal(posted.map(({ id }) => id).sort());
   });
 
+  it('makes follow-ups wait for what edits of the answer have used up', async () => {
+    flaky.statuses.length = 0;
+    const bot = kit.client({ url: flaky.url }).command('busy', { description: 'Edits its answer' }, async (interaction) => {
+      await interaction.reply('edit 0');
+      for (const content of texts(6, 'edit')) await interaction.editReply(content);
+      await interaction.followUp('after the edits');
+    });
+    await bot.start();
+    await kit.invoke('busy');
+    await kit.answer('after the edits');
+    expect(flaky.statuses).not.to.include(429);
+  });
+
   it('lets the other requests go when the first one of a route gets no answer', async () => {
     const bot = kit.client({ url: flaky.url, maxRetries: 1 });
     flaky.plan = ['lose'];
     await Promise.all(texts(5).map(() => bot.api.getServer(kit.server.id)));
+  });
+});
+
+describe('JavaScript kit: the rate limit of a channel', () => {
+  // A bot may post 20 messages at once into a channel, and 10 in a second.
+  const kit = useKit({ RATE_LIMIT: '20/4' });
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+
+  it('is learned from a refusal, as no other answer tells of it', async () => {
+    const bot = kit.client({ url: flaky.url });
+    await Promise.all(texts(50).map((content) => bot.api.createMessage(kit.server.general, { content })));
+    expect(flaky.statuses.filter((status) => status === 429).length).to.be.lessThan(6);
   });
 });

@@ -127,7 +127,7 @@ describe('sdk/python: commands over the gateway', () => {
   });
 
   it('are registered only when they have changed, and leave no token in the log', async () => {
-    expect(program.log()).to.include('registered 14 commands');
+    expect(program.log()).to.include('registered 15 commands');
     expect(await program.stop()).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);

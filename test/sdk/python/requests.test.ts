@@ -169,6 +169,7 @@ describe('sdk/python: rate limits', () => {
   const kit = usePythonKit(async () => ({ RATE_LIMIT: '20/10' }));
   const flaky = use(() => startFlakyApi(() => kit.api.url));
   const { succeed } = useCalls(kit, () => flaky.url);
+  const run = usePrograms();
 
   it('are learned from the first request and waited for, so that few requests are refused', async () => {
     await Promise.all(Array.from({ length: 60 }, () => succeed('get_channel', [kit.server.general])));
@@ -177,6 +178,28 @@ describe('sdk/python: rate limits', () => {
     const before = flaky.arrivals.length;
     await Promise.all(contents.map((content) => succeed('create_message', [kit.server.general], { content })));
     expect(flaky.arrivals.length - before).to.be.within(30, 36);
+  });
+
+  it('of an interaction are known to follow-ups after edits of the answer', async () => {
+    const program = run('commands', { ...kit.env(), PARLANCE_URL: flaky.url });
+    await program.waitFor(({ ready }) => ready !== undefined);
+    flaky.statuses.length = 0;
+    await kit.invoke('busy');
+    await kit.answer('after the edits');
+    expect(flaky.statuses).not.to.include(429);
+  });
+});
+
+describe('sdk/python: the rate limit of a channel', () => {
+  // A bot may post 20 messages at once into a channel, and 10 in a second.
+  const kit = usePythonKit(async () => ({ RATE_LIMIT: '20/4' }));
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  const { succeed } = useCalls(kit, () => flaky.url);
+
+  it('is learned from a refusal, as no other answer tells of it', async () => {
+    const contents = Array.from({ length: 50 }, (_, at) => `paced ${at}`);
+    await Promise.all(contents.map((content) => succeed('create_message', [kit.server.general], { content })));
+    expect(flaky.arrivals.length).to.be.within(50, 55);
   });
 });
 

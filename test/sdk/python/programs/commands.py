@@ -67,6 +67,14 @@ async def removed(interaction: parlance.Interaction) -> None:
     await interaction.delete_reply()
 
 
+@bot.command("busy", description="Edits its answer, and follows up.")
+async def busy(interaction: parlance.Interaction) -> None:
+    await interaction.reply("edit 0")
+    for number in range(1, 7):
+        await interaction.edit_reply(f"edit {number}")
+    await interaction.follow_up("after the edits")
+
+
 @bot.command("broken", description="Fails.")
 async def broken(interaction: parlance.Interaction) -> None:
     raise RuntimeError("a fault of the handler")
