@@ -1,5 +1,5 @@
 // Bots as a newcomer would write them, in test/guides/bots: what people see of them, also across restarts.
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, request as openRequest, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
@@ -7,8 +7,9 @@ import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { Member } from '../../lib/contract/member.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { changeChannel } from '../harness/crosspost.ts';
-import { makeMember, makeRole } from '../harness/factories.ts';
+import { giveRole, join, makeMember, makeRole } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { recordEvents } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 import { useGuideFixture } from './fixture.ts';
@@ -30,6 +31,35 @@ async function listen(handle: RequestListener) {
   };
 }
 
+/** A language model: it answers the newest question with what `say` is given, until `end`. */
+async function startModel() {
+  let response: ServerResponse | undefined;
+  const listening = await listen((_, opened) => {
+    opened.flushHeaders();
+    response = opened;
+  });
+  return {
+    ...listening,
+    isAsked: () => response !== undefined,
+    say: (piece: string) => void response?.write(piece),
+    end: () => void response?.end(),
+  };
+}
+
+/** Passes requests on to the API at `urlOf()`, and keeps the statuses of the answers. */
+async function startProxy(urlOf: () => string) {
+  const statuses: number[] = [];
+  const listening = await listen((request, response) => {
+    const { method, headers } = request;
+    const passed = openRequest(urlOf() + request.url, { method, headers }, (answer) => {
+      statuses.push(answer.statusCode ?? 0);
+      answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.headers));
+    });
+    request.pipe(passed.on('error', () => response.destroy()));
+  });
+  return { ...listening, statuses };
+}
+
 /** A feed that can get new entries. */
 async function startFeed() {
   const titles: string[] = [];
@@ -44,8 +74,10 @@ async function startFeed() {
 
 describe('guides: bots', () => {
   const fixture = useGuideFixture({ RATE_LIMIT: '5000/5000' });
-  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, ping, deliver } = fixture;
+  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, postPing, deliver } = fixture;
   const feed = use(startFeed);
+  const model = use(startModel);
+  const proxy = use(() => startProxy(() => api.url));
   const { canRun, run } = usePrograms();
   const createChannel = (name: string, kind: string): Promise<Channel> =>
     send<Channel>(api, 201, owner, 'POST', `/api/servers/${server.id}/channels`, { name, kind });
@@ -57,6 +89,8 @@ describe('guides: bots', () => {
   const messagePath = (id: string): string => `/api/channels/${server.general}/messages/${id}`;
   const reactionPath = (id: string, emoji: string): string => `${messagePath(id)}/reactions/${encodeURIComponent(emoji)}`;
   const readMessage = (id: string): Promise<Message> => send<Message>(api, 200, owner, 'GET', messagePath(id));
+  const isMember = async ({ id }: Caller): Promise<boolean> =>
+    (await api.call('GET', `/api/servers/${server.id}/members/${id}`, { as: owner.as })).status === 200;
 
   /** Posts messages while the bot runs, while it is away, and while it ends; each is counted once. */
   async function counts(program: Program, file: string): Promise<void> {
@@ -131,6 +165,55 @@ describe('guides: bots', () => {
     expect((await contentsOf(news.id)).map((content) => content.split('\n')[0])).to.deep.equal(['**first**', '**second**', '**third**']);
   }
 
+  /** Deletes unwanted messages, also after an edit, and lets moderators only act, and only on those below them. All of it is in the log. */
+  async function moderates(program: Program, file: string): Promise<void> {
+    const log = await createChannel('mod-log', 'text');
+    const [target, peer] = [await makeMember(api, owner, server.id), await makeMember(api, owner, server.id)];
+    const moderators = await makeRole(api, owner, server.id, { permissions: 32 + 1024 + 2048 });
+    const logged = (act: () => Promise<unknown>, title: string) =>
+      answer(act, (message) => message.channelId === log.id && titled(title)(message));
+
+    await invoke('warn', { who: target.id }, says(/^You need the permission Manage Messages\.$/), member);
+    await giveRole(api, owner, server.id, member.id, moderators.id);
+    await giveRole(api, owner, server.id, peer.id, moderators.id);
+    await post('Get FREE COINS here, says the moderator', {}, member);
+    const { embeds } = await logged(() => post('Get FREE COINS here', {}, target), 'Deleted');
+    expect(embeds[0]?.description).to.equal(`A message of <@${target.id}> in <#${server.general}>: Get FREE COINS here`);
+    const { id } = await post('Good morning', {}, target);
+    await logged(() => send(api, 200, target, 'PATCH', messagePath(id), { content: 'Cheap watches' }), 'Deleted');
+    const contents = await contentsOf(server.general);
+    expect(contents.filter((content) => /coins|watches/i.test(content))).to.deep.equal(['Get FREE COINS here, says the moderator']);
+
+    const warn = (outcome: RegExp) => invoke('warn', { who: target.id, reason: 'spam' }, says(outcome), member);
+    await invoke('kick', { who: peer.id }, says(/^That member is not below you\.$/), member);
+    await invoke('ban', { who: owner.id }, says(/^That member is not below you\.$/), member);
+    expect(await warn(/was warned \(1 of 2\)/)).to.include({ ephemeral: true });
+    await program.stop();
+    await run(file, env());
+    await warn(/was warned \(2 of 2\)/);
+    const [conversation] = await send<{ id: string }[]>(api, 200, target, 'GET', '/api/users/@me/channels');
+    const told = await send<Message[]>(api, 200, target, 'GET', `/api/channels/${conversation?.id}/messages`);
+    expect(told.map(({ content }) => content)).to.deep.equal(Array(2).fill(`You are warned in ${server.name}: spam`));
+    await warn(/was warned for the 3th time and kicked/);
+    expect(await isMember(target)).to.equal(false);
+    await invoke('kick', { who: peer.id }, says(/was kicked/));
+    await join(api, owner, server.id, peer);
+    await logged(() => invoke('ban', { who: peer.id, reason: 'came again' }, says(/was banned/), member), '/ban');
+    const bans = await send<{ user: { id: string }; reason: string }[]>(api, 200, owner, 'GET', `/api/servers/${server.id}/bans`);
+    expect(bans.map(({ user, reason }) => [user.id, reason])).to.deep.equal([[peer.id, 'came again']]);
+    const entries = await send<Message[]>(api, 200, owner, 'GET', `/api/channels/${log.id}/messages`);
+    expect(entries.map((entry) => entry.embeds[0]?.title)).to.have.members([
+      'Deleted',
+      'Deleted',
+      '/warn',
+      '/warn',
+      '/warn',
+      '/kick',
+      '/ban',
+    ]);
+    await send(api, 204, owner, 'DELETE', `/api/servers/${server.id}/roles/${moderators.id}`);
+  }
+
   /** Counts the reactions of people and posts the result once, when the time is over, also if the bot was away then. */
   async function polls(program: Program, file: string): Promise<void> {
     const { id } = await invoke('poll', { question: 'Tea?', choices: 'yes, no', minutes: 20 }, titled('Tea?'));
@@ -195,6 +278,35 @@ describe('guides: bots', () => {
     await invoke('role', { role: strong.id }, says(/^That role is in no menu/), member);
   }
 
+  /** Shows an answer of two messages while it is written, in order, and is never refused because of its rate. */
+  async function streams(): Promise<void> {
+    const watch = await recordEvents(api, owner.token);
+    const { id } = await invoke('ask', { question: 'Why?' }, says(/^…$/));
+    await waitUntil(() => Promise.resolve(model.isAsked()), 'the question');
+    let text = '';
+    const write = (number: number): void => {
+      const piece = `${text === '' ? '' : ' '}Sentence ${number} of a long answer.`;
+      text += piece;
+      model.say(piece);
+    };
+    for (let number = 1; number <= 6; number++) {
+      write(number);
+      await waitUntil(async () => (await readMessage(id)).content === text, `sentence ${number}`);
+    }
+    for (let number = 7; number <= 90; number++) write(number);
+    model.end();
+    const pages = [text.slice(0, 2_000), text.slice(2_000)];
+    const { d: second } = await watch.waitFor(({ d }) => (d as unknown as Message).content === pages[1]);
+    expect((await readMessage(id)).content).to.equal(pages[0]);
+    expect((await readMessage(String(second.id))).content).to.equal(pages[1]);
+    const shown = watch.received.filter(({ d }) => d.id === id).map(({ d }) => (d as unknown as Message).content);
+    expect(shown.shift()).to.equal('…');
+    expect(shown.length, 'as many edits as the text grew in steps, or more').to.be.greaterThan(6);
+    for (const [at, content] of shown.entries()) expect(content.startsWith(shown[at - 1] ?? ''), `edit ${at}`).to.equal(true);
+    expect(proxy.statuses.filter((status) => status >= 400)).to.deep.equal([]);
+    await watch.client.close();
+  }
+
   /** Creates a webhook for a repository by a command over HTTPS, and lists what came; only for people who may. Refuses what Parlance has not signed. */
   async function connectsRepository(): Promise<void> {
     await withEndpoint(async () => {
@@ -212,7 +324,7 @@ describe('guides: bots', () => {
       await waitUntil(async () => wanted.test((await invoke('deliveries', {}, says(/a\/b/))).content), 'the deliveries');
       await invoke('deliveries', {}, says(/^You need the permission Manage Webhooks\.$/), member);
     });
-    expect(await Promise.all([ping(bot.signingSecret, 0), ping(bot.signingSecret, 310), ping('another', 0)])).to.deep.equal([
+    expect(await Promise.all([postPing(bot.signingSecret, 0), postPing(bot.signingSecret, 310), postPing('another', 0)])).to.deep.equal([
       200, 401, 401,
     ]);
   }
@@ -228,6 +340,7 @@ describe('guides: bots', () => {
   const settings = {
     rss: () => ({ FEED_URL: feed.url, CHANNEL_ID: news.id, PAUSE: '0.1' }),
     reminders: () => ({ SECONDS_PER_MINUTE: '0.05' }),
+    streaming: () => ({ MODEL_URL: model.url, PARLANCE_URL: proxy.url, PAUSE: '0.02' }),
   };
 
   const rows: readonly [
@@ -241,8 +354,10 @@ describe('guides: bots', () => {
     ['shows messages with stars', 'starboard.py', () => ({}), showsStars],
     ['opens and closes private channels', 'tickets.py', () => ({}), opensTickets],
     ['posts a feed and publishes it', 'rss.py', settings.rss, postsFeed],
+    ['moderates, for moderators only', 'moderator.mjs', () => ({}), moderates],
     ['counts votes and posts the result, also after a restart', 'poll.mjs', () => ({}), polls],
     ['gives and takes roles, also after a restart', 'role-menu.mjs', () => ({}), givesRoles],
+    ['shows a long answer while it is written', 'streaming.mjs', settings.streaming, streams],
     ['connects a repository over HTTPS', 'repository.mjs', () => ({}), connectsRepository],
   ];
   for (const [what, file, more, act] of rows)

@@ -31,7 +31,7 @@ export interface GuideFixture extends Given<TestParlance> {
   /** Saves the address of the program as the Interactions Endpoint URL while `act` runs. */
   withEndpoint: (act: () => Promise<void>) => Promise<void>;
   /** Posts a ping to the program's endpoint, signed with `secret` as `ageSecs` ago. Returns the status. */
-  ping: (secret: string, ageSecs: number) => Promise<number>;
+  postPing: (secret: string, ageSecs: number) => Promise<number>;
   /** Delivers an event of a code host to a webhook, whose address ends an answer of the bot. */
   deliver: (answer: string, event: string, body: object) => Promise<Response>;
   /** The first message of somebody else that `act` causes and that `isWanted` accepts, as `as` receives it. */
@@ -98,7 +98,7 @@ export function useGuideFixture(settings: Record<string, string> = {}): GuideFix
         await send(api, 200, owner, 'PATCH', path, { interactionsEndpointUrl: null });
       }
     },
-    async ping(secret, ageSecs) {
+    async postPing(secret, ageSecs) {
       const body = Buffer.from('{"type":"ping"}');
       const timestamp = String(Math.floor(Date.now() / 1000) - ageSecs);
       const headers = { 'x-service-timestamp': timestamp, 'x-service-signature': signRequest(secret, timestamp, body) };

@@ -10,7 +10,7 @@ import { type Program, usePrograms } from './programs.ts';
 
 describe('guides: programs', () => {
   const fixture = useGuideFixture();
-  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, ping, deliver } = fixture;
+  const { api, owner, member, server, bot, post, invoke, answer, env, withEndpoint, postPing, deliver } = fixture;
   const { canRun, run } = usePrograms();
   const channelPath = (): string => `/api/channels/${server.general}`;
   const hasContent = (wanted: string | RegExp) => (message: { content: string }) =>
@@ -25,7 +25,7 @@ describe('guides: programs', () => {
   /** Answers `/hello`, and refuses requests that Parlance has not signed, or signed too long ago. */
   async function answersSignedRequests(): Promise<void> {
     await withEndpoint(sayHello);
-    const statuses = [ping(bot.signingSecret, 0), ping(bot.signingSecret, 310), ping('another', 0)];
+    const statuses = [postPing(bot.signingSecret, 0), postPing(bot.signingSecret, 310), postPing('another', 0)];
     expect(await Promise.all(statuses)).to.deep.equal([200, 401, 401]);
   }
 
