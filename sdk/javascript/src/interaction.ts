@@ -144,15 +144,15 @@ export class Interaction<Options extends object = Record<string, string | number
     clearTimeout(this.#timer);
     while (this.#pending) await this.#settled();
     if (this.#state === 'answered' || (await this.#isAnsweredOtherwise())) return;
-    if (!hasFailed)
-      this.#settings.onWarning(`The handler of /${this.name} has ended without an answer. Await reply() or editReply() in it.`);
     try {
       await this.reply({ content: hasFailed ? handlerFailed : noAnswer, ephemeral: true });
       this.#isEndedByKit = true;
     } catch (error) {
-      // It is too late, or the handler has answered by a request of its own.
       if (!(error instanceof ApiError)) throw error;
+      if (error.code === 'already_answered') return; // by a request of the handler's own
     }
+    if (!hasFailed)
+      this.#settings.onWarning(`The handler of /${this.name} has ended without an answer. Await reply() or editReply() in it.`);
   }
 
   /** Whether a deferred interaction has an answer that was sent by a request of the handler's own. */

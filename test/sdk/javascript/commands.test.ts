@@ -12,6 +12,10 @@ describe('JavaScript kit: commands over the gateway', () => {
   const isRefusedDeferred = new Promise<void>((resolve) => {
     continueRefused = resolve;
   });
+  let continueBackground = (): void => undefined;
+  const isBackgroundEnded = new Promise<void>((resolve) => {
+    continueBackground = resolve;
+  });
   let continueSlow = (): void => undefined;
   const isDeferred = new Promise<void>((resolve) => {
     continueSlow = resolve;
@@ -57,7 +61,7 @@ describe('JavaScript kit: commands over the gateway', () => {
       })
       .command('background', { description: 'Answers after it has ended' }, async (interaction) => {
         await interaction.defer();
-        void kit.answer(unanswered).then(() => interaction.reply('from the background'));
+        void isBackgroundEnded.then(() => interaction.reply('from the background'));
       })
       .command('refused', { description: 'Is refused, works on, and answers' }, async (interaction) => {
         await interaction.reply('x'.repeat(2_001)).catch(() => undefined);
@@ -120,11 +124,16 @@ describe('JavaScript kit: commands over the gateway', () => {
     it(`are left alone when the handler has answered by requests of its own (/${name})`, async () => {
       await kit.invoke(name);
       expect((await kit.answer(content)).interaction?.name).to.equal(name);
+      await kit.invoke('roll', { sides: content.length });
+      await kit.answer(`${content.length}.0 no note`);
+      expect(warnings).to.deep.equal([]);
     });
 
   it('are still answered from the background after they were ended', async () => {
-    await kit.invoke('background');
+    await kit.reach('background', 'answered');
+    continueBackground();
     await kit.answer('from the background');
+    warnings.length = 0;
   });
 
   it('are deferred after a refused answer, as long as the handler runs', async () => {
