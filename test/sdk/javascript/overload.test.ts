@@ -162,9 +162,12 @@ describe('JavaScript kit: slow listeners', () => {
     expect([await fill(5, 1), await fill(2, 2), await fill(3, 0)]).to.deep.equal([1, 1, 2]);
   });
 
-  it('give a quiet channel room while busy ones fill the whole queue', async () => {
+  it('give a quiet channel and commands room while busy ones fill the whole queue', async () => {
     const contents: string[] = [];
     const client = makeClient({ queueSize: 2 });
+    client.command('hang', { description: 'Never ends' }, hang);
+    client.command('hello', { description: 'Says hello' }, (interaction) => interaction.reply('Hello!'));
+    service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
     client.on('messageCreate', ({ content, channelId }) => {
       contents.push(content);
       return channelId === 'quiet' ? undefined : never;
@@ -173,6 +176,9 @@ describe('JavaScript kit: slow listeners', () => {
     for (let s = 1; s <= 40; s++) service.message(s, `c${s % 8}`);
     service.message(41, 'quiet');
     await waitUntil(() => contents.includes('message 41'), 'the quiet channel');
+    for (let s = 42; s <= 46; s++) service.use(s, 'hang');
+    service.use(47, 'hello');
+    await answered(47);
   });
 
   it('are named once when they run for more than a minute', async () => {

@@ -179,6 +179,19 @@ describe('JavaScript kit: order of requests', () => {
     expect(inOrder).to.deep.equal(texts(5, 'post'));
   });
 
+  it('keeps that of the calls around one that is aborted', async () => {
+    const abort = new AbortController();
+    const post = (content: string, options = {}) => bot.api.createMessage(kit.server.general, { content }, options);
+    await post('before'); // the first answer of a route is waited for
+    flaky.arrivals.length = 0;
+    flaky.delaysMs = [100];
+    const [first, aborted, third] = [post('first'), failureOf(post('never', { signal: abort.signal })), post('third')];
+    while (flaky.arrivals.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    abort.abort(new Error('not wanted'));
+    expect(await aborted).to.have.property('message', 'not wanted');
+    expect(BigInt((await first).id) < BigInt((await third).id)).to.equal(true);
+  });
+
   it('keeps that of edits, reactions and threads', async () => {
     const { id } = await bot.api.createMessage(kit.server.general, { content: 'first' });
     flaky.delaysMs = [50, 40, 30, 20, 10];
