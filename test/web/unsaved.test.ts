@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Application } from '../../lib/contract/application.ts';
+import { signUp } from './browser.ts';
 import { useWebFixture } from './web-fixture.ts';
 
 describe('web: unsaved changes', () => {
@@ -14,8 +15,8 @@ describe('web: unsaved changes', () => {
   };
   const discard = (page: Page): Promise<void> => question(page).getByRole('button', { name: 'Discard changes' }).click();
   /** Opens a page from the home page, so that Back leads there, and changes the field with this label. */
-  const openDraft = async (path: string, label: string): Promise<Page> => {
-    const page = await openPage(fixture.ada);
+  const openDraft = async (path: string, label: string, as = fixture.ada): Promise<Page> => {
+    const page = await openPage(as);
     await page.goto(path.startsWith('/developers') ? '/developers' : '/');
     await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
     const field = page.getByLabel(label, { exact: true }).first();
@@ -84,6 +85,29 @@ describe('web: unsaved changes', () => {
     await page.getByText('Changes saved.').waitFor();
     await page.getByRole('link', { name: 'Status', exact: true }).click();
     await page.getByLabel('Custom status').waitFor();
+  });
+
+  it('asks before changes are lost by joining a server and by logging out', async () => {
+    const page = await openDraft('/settings/profile', 'About you', await signUp(fixture.site, 'Carol'));
+    const join = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Create or join a server' }).click();
+      await page.getByLabel('Invite link').fill('none');
+      await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+    };
+    await join();
+    await keep(page);
+    await page.getByRole('button', { name: 'Log out', exact: true }).first().click();
+    await keep(page);
+    expect(await value(page, 'About you')).to.equal('a change that is not saved');
+    expect((await page.request.get('/api/auth/me')).status()).to.equal(200);
+    await join();
+    await discard(page);
+    await page.getByRole('heading', { name: 'Invite not valid' }).waitFor();
+    await page.goto('/settings/profile');
+    await page.getByLabel('About you', { exact: true }).fill('another change');
+    await page.getByRole('button', { name: 'Log out', exact: true }).first().click();
+    await discard(page);
+    await page.getByRole('heading', { name: 'Log in to Parlance' }).waitFor();
   });
 
   it('asks before another role or member is chosen while the permissions of one are changed', async () => {

@@ -174,6 +174,22 @@ describe('web: keyboard input and drafts', () => {
     expect((await messagesIn(channelId))[0]?.content).to.equal(`Thanks <@${fixture.ada.id}>`);
   });
 
+  it('keeps what is written in another window of the same channel', async () => {
+    await begin('shared');
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    const otherField = other.getByRole('textbox', { name: 'Message shared' });
+    await otherField.waitFor();
+    await edit().fill('Edited in the first window');
+    await otherField.fill('written in the second');
+    await other.close({ runBeforeUnload: false });
+    await page.reload();
+    await bar().waitFor();
+    expect(await field('shared').inputValue()).to.equal('written in the second');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    expect(await edit().inputValue()).to.equal('Edited in the first window');
+  });
+
   it('makes a half-written edit a draft when the message was deleted', async () => {
     const { channelId, messageId } = await begin('deleted');
     await fixture.request(fixture.ada, 'DELETE', `/api/channels/${channelId}/messages/${messageId}`);

@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { TextField, useTask } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
+import { askToLeave } from '../ui/unsaved.tsx';
 import { openingChannelOf } from './channel-context.ts';
 import { NotFound, PageHeader } from './page.tsx';
 
@@ -19,7 +20,7 @@ export function NewServer({ onCreated }: { onCreated?: () => void }): JSX.Elemen
   const open = (server: Server): void => {
     putServer(server);
     onCreated?.();
-    route(`/servers/${server.id}`);
+    askToLeave(() => route(`/servers/${server.id}`));
   };
   return <NewServerForm onCreated={open} />;
 }
@@ -33,7 +34,7 @@ export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
     const code = input.value.trim().replace(/^.*\/invite\//, '');
     if (code === '') return;
     onDone?.();
-    route(path`/invite/${code}`);
+    askToLeave(() => route(path`/invite/${code}`));
   };
   return (
     <form class="form" onSubmit={submit}>

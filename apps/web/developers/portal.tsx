@@ -10,7 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { showError, Toasts } from '../ui/toast.tsx';
-import { UnsavedGuard } from '../ui/unsaved.tsx';
+import { askToLeave, UnsavedGuard } from '../ui/unsaved.tsx';
 import { loadApplications } from './applications.ts';
 import { BotPage } from './bot-page.tsx';
 import { DirectoryPage } from './directory-page.tsx';
@@ -43,7 +43,7 @@ function Header(): JSX.Element {
         <span class="portal-person">
           <Avatar id={person.id} name={person.displayName} url={person.avatarUrl} size={28} />
           <span class="portal-name">{person.displayName}</span>
-          <Button variant="quiet" aria-label="Log out" onClick={() => void logout().catch(showError)}>
+          <Button variant="quiet" aria-label="Log out" onClick={() => askToLeave(() => void logout().catch(showError), 'document')}>
             <Icon of={LogOut} /> <span class="portal-wide">Log out</span>
           </Button>
         </span>

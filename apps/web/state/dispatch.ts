@@ -5,7 +5,7 @@ import { addMessage, changeReaction, dropHistory, removeMessage, replaceMessage 
 import { removeDelivered } from './outgoing.ts';
 import { setCommandState } from './pending-commands.ts';
 import { dropMember, dropMembers, putMember, putPresence, removeRoleFromMembers } from './people.ts';
-import { pinsChanged } from './pins.ts';
+import { editedPin, pinsChanged } from './pins.ts';
 import { noteDeleted, noteMention, noteMessage, noteRead } from './reads.ts';
 import {
   changeServer,
@@ -50,7 +50,7 @@ export function dispatch(event: GatewayEvent): void {
       return onMessage(event.d);
     case 'MESSAGE_UPDATE':
       if (!event.d.ephemeral && event.d.author.id !== myId()) noteMention(event.d.channelId, event.d.id, mentionsMe(event.d));
-      if (event.d.pinned) pinsChanged(event.d.channelId);
+      if (event.d.pinned) editedPin.value = event.d;
       return replaceMessage(event.d);
     case 'MESSAGE_DELETE':
       countInThread(event.d.channelId, -1);

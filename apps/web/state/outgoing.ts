@@ -10,7 +10,7 @@ import { may } from './rights.ts';
 import { channels } from './servers.ts';
 import { isOver, myId } from './session.ts';
 import { startCooldown } from './slowmode.ts';
-import { addToStoredDraft } from './stored-drafts.ts';
+import { addLastDraft } from './stored-drafts.ts';
 
 /** A message that the composer submits. */
 export interface Draft {
@@ -40,9 +40,17 @@ export const outgoing = signal<readonly Outgoing[]>([]);
 /** The last message or command that the user sent. The list of its channel then goes to its end. */
 export const lastSent = signal<{ channelId: string } | null>(null);
 
+/** A moment by two clocks, in milliseconds: the user can set back the first, and the second may stand still while the machine sleeps. */
+interface Moment {
+  clock: number;
+  page: number;
+}
+const momentNow = (): Moment => ({ clock: Date.now(), page: performance.now() });
+const ageOf = ({ clock, page }: Moment): number => Math.max(Date.now() - clock, performance.now() - page);
+
 /** The tries of a message: the time of the first, their number, how to abort the current one, and the pause before the next. */
 interface Attempts {
-  firstAt: number;
+  firstAt: Moment;
   tries: number;
   stop: AbortController;
   pause: ReturnType<typeof setTimeout> | undefined;
@@ -119,7 +127,7 @@ async function post({ key, channelId, content, files, replyTo, mentionReply }: O
   const payload = { content, nonce: key, ...(replyTo && { replyTo: replyTo.id, mentionReply }) };
   const earlier = attemptsByKey.get(key);
   const attempts: Attempts = {
-    firstAt: earlier?.firstAt ?? Date.now(),
+    firstAt: earlier?.firstAt ?? momentNow(),
     tries: (earlier?.tries ?? 0) + 1,
     stop: new AbortController(),
     pause: undefined,
@@ -153,7 +161,7 @@ export function skipsSlowmode(channelId: string): boolean {
 /** Handles a refused post: the message pauses, fails and is resent automatically, or fails and waits for the user. */
 function handleFailure(key: string, channelId: string, attempts: Attempts, error: ApiError): void {
   if (error.code === 'slowmode') startCooldown(channelId, error.retryAfter ?? 1);
-  const next = nextTry(error, Date.now() - attempts.firstAt, attempts.tries);
+  const next = nextTry(error, ageOf(attempts.firstAt), attempts.tries);
   patch(key, { state: next.again === 'soon' ? 'waiting' : 'failed', resends: next.again === 'live', error });
   if (next.again === 'click') return postNext(channelId);
   attempts.pause = setTimeout(() => {
@@ -168,14 +176,15 @@ connection.subscribe((now) => {
   if (now !== 'live') return;
   for (const { key, resends } of outgoing.value) {
     if (!resends) continue;
-    if (isKeyValid(Date.now() - (attemptsByKey.get(key)?.firstAt ?? 0))) sendAgain(key);
+    const first = attemptsByKey.get(key)?.firstAt;
+    if (first && isKeyValid(ageOf(first))) sendAgain(key);
     else patch(key, { resends: false });
   }
 });
 
 // What is not sent when the session ends becomes the draft of its channel, for the next login. Files cannot be kept.
 isOver.subscribe((over) => {
-  if (over) for (const { channelId, content } of outgoing.value) addToStoredDraft(myId(), channelId, content);
+  if (over) for (const { channelId, content } of outgoing.value) addLastDraft(myId(), channelId, content);
 });
 
 // The browser asks for confirmation when the user closes the page while a message is being sent.

@@ -45,12 +45,11 @@ export const registerPath = (path: string): string => `/register${toNext(path)}`
 /** Returns the path of the page that is open, with its query and fragment. */
 export const currentPath = (): string => location.pathname + location.search + location.hash;
 
-/** Whether the page is left because its session is over. What was written on it is then kept for the next login. */
+/** Whether the session was ended elsewhere, so that the page is left. What was written on it is then kept for the next login. */
 export const isOver = signal(false);
 
-/** Leaves a page whose session is over. Its other parts must not ask to stay: nothing can be saved any more. */
+/** Leaves a page whose session has ended. Its other parts must not ask to stay: nothing can be saved any more. */
 function leave(open: () => void): void {
-  isOver.value = true;
   addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), { capture: true });
   open();
 }
@@ -71,6 +70,7 @@ export function checkSession(): Promise<void> {
     const found = await loadMe().catch(() => undefined);
     if (found === undefined || (found?.id ?? '') === shownId || loggingOut) return;
     keepToast(found ? `You are now logged in as ${found.displayName} (${found.username}).` : 'You have been logged out.');
+    isOver.value = true;
     leave(() => (found ? location.reload() : location.replace(loginPath(currentPath()))));
   };
   checking ??= check().finally(() => {
@@ -110,5 +110,5 @@ export async function logout(): Promise<void> {
   });
   removeDrafts(myId());
   removeStored(accountKey);
-  location.assign('/login');
+  leave(() => location.assign('/login'));
 }

@@ -6,6 +6,7 @@ import { isTemporary } from '../ui/use-retry.ts';
 import { refreshHistories } from './histories.ts';
 import { refreshCommands } from './pending-commands.ts';
 import { loadedMemberLists, loadMembers } from './people.ts';
+import { pinsChanged } from './pins.ts';
 import { sendUnsentMarks } from './reads.ts';
 import { checkSession } from './session.ts';
 import { loadSync, receiveEvent } from './sync.ts';
@@ -40,6 +41,7 @@ async function load(): Promise<void> {
   for (let failures = 0; !stopped.aborted; failures++)
     try {
       await refreshHistories(openChannel.value).catch(ignorePermanentError);
+      if (openChannel.value !== undefined && loadState.value === 'ready') pinsChanged(openChannel.value);
       const lists = loadedMemberLists().map((id) => loadMembers(id, true).catch(ignorePermanentError));
       await Promise.all([loadSync(stopped), refreshCommands(), ...lists]);
       if (!stopped.aborted) loadState.value = 'ready';

@@ -18,8 +18,8 @@ export interface StoredDraft extends WrittenText {
 }
 type Entry = [channelId: string, draft: StoredDraft];
 
-/** The maximum number of stored drafts, newest first, and the maximum length of their JSON in UTF-16 units. */
-const max = { drafts: 50, length: 200_000 };
+/** The maximum number of stored drafts, newest first, of half-written edits in each, and the maximum length of their JSON in UTF-16 units. */
+const max = { drafts: 50, edits: 10, length: 200_000 };
 /** The delay between a change and the storing of the drafts, in milliseconds. */
 const delayMs = 400;
 
@@ -39,9 +39,11 @@ const isEmpty = ({ text, edits = [] }: StoredDraft): boolean => text === '' && e
 export const storedDraft = (accountId: string, channelId: string): StoredDraft | undefined =>
   readAll(accountId).find(([id]) => id === channelId)?.[1];
 
-/** Stores a draft in place of the previous one; removes it when it is empty. Reads all drafts again first, because other pages may have stored theirs. */
-function storeDraft(accountId: string, channelId: string, draft: StoredDraft): void {
-  const others = readAll(accountId).filter(([id]) => id !== channelId);
+/** Changes the stored draft of a channel; removes it when it is empty. Reads all drafts again first, because other pages may have stored theirs. */
+function changeDraft(accountId: string, channelId: string, change: (stored: StoredDraft) => StoredDraft): void {
+  const stored = readAll(accountId);
+  const others = stored.filter(([id]) => id !== channelId);
+  const draft = change(stored.find(([id]) => id === channelId)?.[1] ?? { text: '', tokens: [] });
   const all: Entry[] = isEmpty(draft) ? others : [[channelId, draft], ...others];
   let remaining = max.length;
   const entries = all.slice(0, max.drafts).filter((entry) => {
@@ -56,6 +58,7 @@ function storeDraft(accountId: string, channelId: string, draft: StoredDraft): v
 
 const pendingStores = new Map<string, () => void>();
 let timer: ReturnType<typeof setTimeout> | undefined;
+let isClosed = false;
 
 function flush(): void {
   clearTimeout(timer);
@@ -64,18 +67,39 @@ function flush(): void {
   pendingStores.clear();
 }
 
-/** Stores the result of `read` after a short delay, at once when it is empty (the message was sent), and at the latest when the page is closed. */
-export function storeSoon(accountId: string, channelId: string, read: () => StoredDraft): void {
-  pendingStores.set(channelId, () => storeDraft(accountId, channelId, read()));
-  if (isEmpty(read())) flush();
+/** Stores a change soon, or at once if it `isUrgent`, and at the latest when the page is closed. `part` names what it changes in the draft of the channel. */
+function changeSoon(
+  accountId: string,
+  channelId: string,
+  part: string,
+  isUrgent: boolean,
+  change: (stored: StoredDraft) => StoredDraft,
+): void {
+  if (isClosed) return;
+  pendingStores.set(`${channelId} ${part}`, () => changeDraft(accountId, channelId, change));
+  if (isUrgent) flush();
   else timer ??= setTimeout(flush, delayMs);
 }
 
-/** Adds a content to the stored draft of a channel, after the text there. */
-export function addToStoredDraft(accountId: string, channelId: string, content: string): void {
+/** Stores the text of a new message that `read` returns, after a short delay, or at once when it is empty (the message was sent). */
+export const storeText = (accountId: string, channelId: string, read: () => WrittenText): void =>
+  changeSoon(accountId, channelId, 'text', read().text === '', (stored) => ({ ...stored, ...read() }));
+
+/** Stores a half-written edit in place of the previous one of the same message, after a short delay. Without `edit`, removes it at once. */
+export const storeEdit = (accountId: string, channelId: string, messageId: string, edit?: StoredEdit): void =>
+  changeSoon(accountId, channelId, messageId, !edit, (stored) => ({ ...stored, edits: withEdit(stored.edits, messageId, edit) }));
+
+/** Returns edits with `edit` in place of that of the same message; without `edit`, there is none. The oldest is dropped beyond ten. */
+export function withEdit(edits: readonly StoredEdit[] = [], messageId: string, edit?: StoredEdit): readonly StoredEdit[] {
+  const others = edits.filter((one) => one.messageId !== messageId);
+  return edit ? [...others, edit].slice(-max.edits) : others;
+}
+
+/** Adds a content to the stored draft of a channel, after the text there. The page is left, so nothing that it still changes is stored over that. */
+export function addLastDraft(accountId: string, channelId: string, content: string): void {
   flush();
-  const { text = '', ...draft } = storedDraft(accountId, channelId) ?? { tokens: [] };
-  storeDraft(accountId, channelId, { ...draft, text: text === '' ? content : `${text}\n${content}` });
+  isClosed = true;
+  changeDraft(accountId, channelId, ({ text, ...draft }) => ({ ...draft, text: text === '' ? content : `${text}\n${content}` }));
 }
 
 /** Removes all drafts of an account from this browser. */

@@ -3,12 +3,12 @@ import { limits } from '../../../lib/base/limits.ts';
 import { call, path } from '../api/call.ts';
 import { withEntry } from './servers.ts';
 
-/** The users that are typing, by channel, with the time until which that is shown (milliseconds of this page's clock). */
+/** The users that are typing, by channel, with the time until which that is shown (by `performance.now()`, which no change of the clock moves). */
 export const typing = signal<ReadonlyMap<string, ReadonlyMap<string, number>>>(new Map());
 
 /** Replaces the users that are typing in a channel, without those whose time is over. */
 function put(channelId: string, users: ReadonlyMap<string, number>): void {
-  const now = Date.now();
+  const now = performance.now();
   const current = new Map([...users].filter(([, until]) => until > now));
   typing.value = withEntry(typing.value, channelId, current.size > 0 ? current : undefined);
 }
@@ -17,7 +17,7 @@ const usersIn = (channelId: string): ReadonlyMap<string, number> => typing.value
 
 /** Records that a user is typing. It is shown for about 9 seconds. */
 export function noteTyping(channelId: string, userId: string): void {
-  put(channelId, withEntry(usersIn(channelId), userId, Date.now() + limits.typingMs));
+  put(channelId, withEntry(usersIn(channelId), userId, performance.now() + limits.typingMs));
   setTimeout(() => put(channelId, usersIn(channelId)), limits.typingMs + 50);
 }
 
@@ -35,7 +35,7 @@ export const resetTyping = (): void => {
 
 /** Reports to the service that the user is typing, at most once per half `limits.typingMs`. */
 export function sendTyping(channelId: string): void {
-  if (lastSent.channelId === channelId && Date.now() - lastSent.at < limits.typingMs / 2) return;
-  lastSent = { channelId, at: Date.now() };
+  if (lastSent.channelId === channelId && performance.now() - lastSent.at < limits.typingMs / 2) return;
+  lastSent = { channelId, at: performance.now() };
   call('POST', path`/api/channels/${channelId}/typing`).catch(() => undefined);
 }

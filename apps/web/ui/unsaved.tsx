@@ -31,11 +31,12 @@ export function useUnsaved(isDirty: boolean, scope: Scope = 'page'): void {
   useEffect(() => () => setUnsaved(owner, false, scope), []);
 }
 
-/** Whether changes are lost when another page is shown, or, for `part`, another part of this page. */
-const isLosing = (scope: 'page' | 'part'): boolean => [...unsaved.peek().values()].some((one) => one === 'part' || one === scope);
+/** Whether changes are lost when another page is shown, for `part` another part of this page, for `document` when the browser leaves the page. */
+const isLosing = (leaving: Scope): boolean =>
+  [...unsaved.peek().values()].some((scope) => leaving === 'document' || scope === 'part' || scope === leaving);
 
 /** Does what the user chose; asks first when unsaved changes would be lost. `keep` is called when the user goes on editing instead. */
-export function askToLeave(proceed: () => void, scope: 'page' | 'part' = 'page', keep: () => void = () => undefined): void {
+export function askToLeave(proceed: () => void, scope: Scope = 'page', keep: () => void = () => undefined): void {
   if (isLosing(scope)) pending.value = { proceed, keep };
   else proceed();
 }

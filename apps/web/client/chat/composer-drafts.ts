@@ -1,9 +1,9 @@
-import { effect, type Signal, signal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
 import type { CommandOption, PickerCommand } from '../../../../lib/contract/command.ts';
 import type { ApiError } from '../../api/call.ts';
 import { newKey } from '../../api/key.ts';
 import { myId } from '../../state/session.ts';
-import { type StoredEdit, storedDraft, storeSoon } from '../../state/stored-drafts.ts';
+import { type StoredEdit, storedDraft, storeEdit, storeText, withEdit } from '../../state/stored-drafts.ts';
 import type { Meaning } from './composer-tokens.ts';
 
 /** A file to send. `id` distinguishes two files with the same name. */
@@ -53,8 +53,6 @@ export interface ChannelDraft {
 }
 
 const maxDrafts = 50;
-/** The maximum number of half-written edits of a channel. The oldest is dropped. */
-const maxEdits = 10;
 const drafts = new Map<string, ChannelDraft>();
 
 /** Returns the draft of a channel, empty at first. At most fifty drafts are kept in memory; the least recently used one is dropped. */
@@ -78,21 +76,21 @@ function createDraft(channelId: string): ChannelDraft {
     commandError: signal<CommandLineError | null>(null),
     lastRun: null,
   };
-  const { text, tokens, edits } = draft;
+  const { text, tokens } = draft;
   let isFirst = true;
-  effect(() => {
-    void [text.value, edits.value];
-    if (!isFirst) storeSoon(myId(), channelId, () => ({ text: text.peek(), tokens: [...tokens], edits: edits.peek() }));
+  text.subscribe(() => {
+    if (!isFirst) storeText(myId(), channelId, () => ({ text: text.peek(), tokens: [...tokens] }));
     isFirst = false;
   });
   return draft;
 }
 
 /** Keeps a half-written edit in place of the previous one of the same message; without `edit`, there is none any more. */
-export function keepEdit({ edits }: ChannelDraft, messageId: string, edit?: StoredEdit): void {
-  const others = edits.peek().filter((one) => one.messageId !== messageId);
-  if (edit) edits.value = [...others, edit].slice(-maxEdits);
-  else if (others.length < edits.peek().length) edits.value = others;
+export function keepEdit(channelId: string, messageId: string, edit?: StoredEdit): void {
+  const { edits } = draftOf(channelId);
+  if (!edit && !edits.peek().some((one) => one.messageId === messageId)) return;
+  edits.value = withEdit(edits.peek(), messageId, edit);
+  storeEdit(myId(), channelId, messageId, edit);
 }
 
 /**

@@ -26,7 +26,7 @@ export function EditBar({ context, draft }: { context: ChannelContext; draft: Ch
       route(`${pathOf(channelId)}?message=${messageId}`);
     } catch (fault) {
       if (asApiError(fault).status !== 404) return showError(fault);
-      keepEdit(draft, messageId);
+      keepEdit(channelId, messageId);
       insertContent(draft, toContent(text, new Map(tokens), 'content'), serverId);
       showToast('The message was deleted. Its text is in the field for a new message.');
     }
@@ -37,7 +37,7 @@ export function EditBar({ context, draft }: { context: ChannelContext; draft: Ch
       <Button variant="quiet" onClick={() => void resume()}>
         Continue
       </Button>
-      <Button variant="quiet" onClick={() => keepEdit(draft, messageId)}>
+      <Button variant="quiet" onClick={() => keepEdit(channelId, messageId)}>
         Discard
       </Button>
     </div>

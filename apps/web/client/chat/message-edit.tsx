@@ -23,9 +23,11 @@ const isInUpperHalf = (element: Element | null): boolean => (element?.getBoundin
  * is kept in the draft of the channel.
  */
 export function MessageEdit({ message: { id, channelId, content }, context }: { message: Message; context: ChannelContext }): JSX.Element {
-  const draft = useMemo(() => draftOf(channelId), []);
   const start = useMemo(
-    () => draft.edits.peek().find(({ messageId }) => messageId === id) ?? readableOf(content, mentionNames(context.serverId)),
+    () =>
+      draftOf(channelId)
+        .edits.peek()
+        .find(({ messageId }) => messageId === id) ?? readableOf(content, mentionNames(context.serverId)),
     [],
   );
   const tokens = useMemo(() => new Map(start.tokens), []);
@@ -48,7 +50,7 @@ export function MessageEdit({ message: { id, channelId, content }, context }: { 
     area.current.style.height = `${area.current.scrollHeight + 2}px`;
   }, [text.value]);
   const close = (): void => {
-    keepEdit(draft, id);
+    keepEdit(channelId, id);
     editing.value = null;
   };
   const save = async (): Promise<void> => {
@@ -82,7 +84,7 @@ export function MessageEdit({ message: { id, channelId, content }, context }: { 
           {...completion.areaProps}
           onInput={({ currentTarget }) => {
             text.value = currentTarget.value;
-            keepEdit(draft, id, { messageId: id, text: text.value, tokens: [...tokens] });
+            keepEdit(channelId, id, { messageId: id, text: text.value, tokens: [...tokens] });
             completion.updateCaret();
           }}
           onKeyDown={onKey}

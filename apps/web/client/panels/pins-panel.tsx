@@ -1,9 +1,10 @@
+import { useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Message } from '../../../../lib/contract/message.ts';
 import { call, path } from '../../api/call.ts';
 import { patchMessage } from '../../state/histories.ts';
 import { mergeUsersOf } from '../../state/people.ts';
-import { pinChanges } from '../../state/pins.ts';
+import { editedPin, pinChanges } from '../../state/pins.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -14,7 +15,7 @@ import { MessageView } from '../chat/message.tsx';
 import { Panel } from './panel.tsx';
 import './panels.css';
 
-/** The pinned messages of a channel, latest pin first. They are loaded again when a message is pinned or unpinned. */
+/** The pinned messages of a channel, latest pin first. They are loaded again when a message is pinned or unpinned, and after events may have been missed. */
 export function PinsPanel({ context, onClose }: { context: ChannelContext; onClose: () => void }): JSX.Element {
   const { channelId, serverId, channel } = context;
   const changes = pinChanges.value.get(channelId) ?? 0;
@@ -26,6 +27,10 @@ export function PinsPanel({ context, onClose }: { context: ChannelContext; onClo
     },
     [channelId, changes],
   );
+  useSignalEffect(() => {
+    const edited = editedPin.value;
+    if (edited && pins.value?.some(({ id }) => id === edited.id)) pins.set(pins.value.map((one) => (one.id === edited.id ? edited : one)));
+  });
   const unpin = (id: string): void => {
     call('DELETE', path`/api/channels/${channelId}/pins/${id}`).then(() => {
       patchMessage(channelId, id, { pinned: false });

@@ -5,6 +5,7 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { showError } from '../../ui/toast.tsx';
+import { askToLeave } from '../../ui/unsaved.tsx';
 
 /** The user's own name and the link to the settings. */
 export function OwnBar(): JSX.Element | null {
@@ -26,7 +27,7 @@ export function OwnBar(): JSX.Element | null {
       <a class="icon-button" href="/settings" aria-label="Your settings" title="Your settings">
         <Icon of={Settings} />
       </a>
-      <IconButton of={LogOut} label="Log out" onClick={() => void logout().catch(showError)} />
+      <IconButton of={LogOut} label="Log out" onClick={() => askToLeave(() => void logout().catch(showError), 'document')} />
     </section>
   );
 }
