@@ -32,8 +32,8 @@ interface CachedAccount {
 
 /**
  * Returns the accounts with these ids, by id; unknown ones are left out. `loadedAccounts` are accounts that the caller already has, such as the actor's. The
- * others take one round trip to Redis if all are cached under their versions, and one query more if not. The round trip is saved if `knownVersions`, which the
- * same request has read before, has all their versions.
+ * others take one round trip to Redis if all are cached under their versions, and one query more if not. The round trip is saved for those whose versions are in
+ * `knownVersions`, which the same request has read before.
  */
 export async function loadAccounts(
   platform: Platform,
@@ -44,19 +44,19 @@ export async function loadAccounts(
   const found = new Map(loadedAccounts.map((account) => [account._id, account]));
   const wanted = [...new Set(ids)].filter((id) => !found.has(id));
   if (wanted.length === 0) return found;
-  const versions = wanted.every((id) => knownVersions.has(id))
-    ? wanted.map((id) => knownVersions.get(id) ?? null)
-    : await platform.accessVersions.read(wanted);
-  wanted.forEach((id, at) => {
+  const unread = wanted.filter((id) => !knownVersions.has(id));
+  const read = unread.length > 0 ? await platform.accessVersions.read(unread) : [];
+  const versions = new Map([...knownVersions, ...unread.map((id, at): [string, string | null] => [id, read?.[at] ?? null])]);
+  for (const id of wanted) {
     const cached = platform.accessCache.get(`account:${id}`) as CachedAccount | undefined;
-    if (cached && cached.version === versions?.[at]) found.set(id, cached.account);
-  });
+    if (cached && cached.version === versions.get(id)) found.set(id, cached.account);
+  }
   const missing = wanted.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
   const readAccounts = await platform.db.accounts.find({ _id: { $in: missing } }).toArray();
   for (const account of readAccounts) {
     found.set(account._id, account);
-    const version = versions?.[wanted.indexOf(account._id)];
+    const version = versions.get(account._id);
     if (typeof version === 'string' && platform.isRedisUp())
       platform.accessCache.set(`account:${account._id}`, { version, account } satisfies CachedAccount);
   }

@@ -1,5 +1,6 @@
 import { type FieldError, refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
 import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Command, CommandInput } from '../../contract/command.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
@@ -27,15 +28,16 @@ async function requireScope(platform: Platform, actor: Actor, { applicationId, s
 
 /** A value of which nothing is known but that it may be an object; what is missing or of another type is reported by the schema. */
 type Unchecked = Record<string, unknown>;
-const toObjects = (list: unknown): [at: number, item: Unchecked][] =>
-  (Array.isArray(list) ? list : []).flatMap((item: unknown, at) =>
+/** The objects in a list with their positions, of the first `most` items: a longer list is refused by the schema. */
+const toObjects = (list: unknown, most: number): [at: number, item: Unchecked][] =>
+  (Array.isArray(list) ? list.slice(0, most) : []).flatMap((item: unknown, at) =>
     item !== null && typeof item === 'object' && !Array.isArray(item) ? [[at, item as Unchecked] as [number, Unchecked]] : [],
   );
 
 function findOptionErrors(options: unknown, path: string): FieldError[] {
   const names = new Set<unknown>();
   let hasOptional = false;
-  return toObjects(options).flatMap(([at, { name, description, required }]) => {
+  return toObjects(options, limits.optionsPerCommand).flatMap(([at, { name, description, required }]) => {
     const errors: FieldError[] = [];
     if (name !== undefined && names.has(name))
       errors.push({ path: `${path}/${at}/name`, message: 'Another option of this command has this name.' });
@@ -74,7 +76,7 @@ function findPrefixErrors({ name, prefix, options }: Unchecked, path: string): F
  */
 export function findCommandErrors(list: unknown): FieldError[] {
   const names = new Set<string>();
-  return toObjects(list).flatMap(([at, command]) => {
+  return toObjects(list, limits.commandsPerScope).flatMap(([at, command]) => {
     const path = `/${at}`;
     const { name, kind = 'slash' } = command;
     const errors = kind === 'prefix' ? findPrefixErrors(command, path) : kind === 'slash' ? findSlashErrors(command, path) : [];

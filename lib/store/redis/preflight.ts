@@ -52,9 +52,10 @@ export interface PreflightResult {
 /** Runs the preflight. While Redis is unavailable, an in-process rate limiter decides instead. Never rejects. */
 export type Preflight = (request: PreflightRequest) => Promise<PreflightResult>;
 
-// GCRA: a bucket is stored as a single time, at which it would be full. All times are in µs of Redis' clock.
 const toCost = ({ cost = 1, burst }: Bucket): number => Math.max(1, Math.min(cost, Math.floor(burst)));
 
+// GCRA: a bucket is stored as a single time, at which it would be full. All times are in µs of Redis' clock. A time further ahead than two buckets need to fill
+// comes from before the clock was set back.
 const lua = `${takeIdLua}${oldestInFlightLua}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -64,9 +65,9 @@ local cost, isForced = tonumber(ARGV[8]), ARGV[9] == '1'
 local allowed, remaining, reset, retry, ms, seq, oldest = 1, 0, 0, 0, 0, 0, ''
 if interval > 0 then
   local full = tonumber(redis.call('GET', KEYS[1]) or '0')
-  if full < now then full = now end
-  local after = full + interval * cost
   local most = now + interval * burst
+  full = math.max(now, math.min(full, 2 * most - now))
+  local after = full + interval * cost
   if after > most then allowed, retry = 0, after - most end
   if allowed == 1 or isForced then
     full = after
@@ -96,8 +97,8 @@ export function createLocalLimiter(nowMs: () => number): (bucket: Bucket) => Rat
     const { key, perSecond, burst, isForced = false } = bucket;
     const nowMicros = nowMs() * 1000;
     const intervalMicros = microsPerSec / perSecond;
-    let fullMicros = Math.max(fullMicrosByKey.get(key) ?? 0, nowMicros);
     const maxMicros = nowMicros + intervalMicros * burst;
+    let fullMicros = Math.max(nowMicros, Math.min(fullMicrosByKey.get(key) ?? 0, 2 * maxMicros - nowMicros));
     const afterMicros = fullMicros + intervalMicros * toCost(bucket);
     const isAllowed = afterMicros <= maxMicros;
     if (isAllowed || isForced) fullMicros = afterMicros;

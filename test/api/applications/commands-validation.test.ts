@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Command } from '../../../lib/contract/command.ts';
+import { findCommandErrors } from '../../../lib/domain/applications/commands.ts';
 import { prefix, slash, useCommands } from './commands-fixture.ts';
 
 const optionTypes = ['string', 'integer', 'number', 'boolean', 'user', 'role', 'channel'];
@@ -24,6 +25,12 @@ describe('commands: accepted and refused lists', () => {
         expect((await get()).body).to.deep.equal(old);
       });
   };
+  it('looks for errors only in as many commands and options as a list may have', () => {
+    const many = Array.from({ length: 5_000 }, () => ({}));
+    expect(findCommandErrors(many)).to.have.length(100);
+    expect(findCommandErrors([{ name: 'a', description: 'd', options: many.map(() => ({ name: 'same' })) }])).to.have.length(24);
+  });
+
   const takes = (rows: readonly [about: string, body: unknown][]): void => {
     for (const [about, body] of rows)
       it(`200: ${about}`, async () => {

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { createLocalLimiter } from '../../../lib/store/redis/preflight.ts';
 import { type Answer, startSecondApi, startTestApi, type TestApi } from '../../harness/api.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { inParallel } from '../../harness/requests.ts';
@@ -33,6 +35,25 @@ describe('rate limits', () => {
   const freshCaller = (): { as: string } => ({ as: `Bot ${api.seeded.bots[next++]?.token}` });
 
   const list = (from: TestApi, caller: { as?: string }) => from.call('GET', api.path, caller);
+
+  it('a clock that was set back by an hour keeps nobody waiting for longer than two buckets take to fill', async () => {
+    const { as } = freshCaller();
+    await list(api, { as });
+    const redis = new Redis(api.platform.config.REDIS_URL);
+    const [key = ''] = await redis.keys(`*${api.platform.config.REDIS_PREFIX}*:rl:${api.seeded.bots[next - 1]?.id}`);
+    const [seconds] = await redis.time();
+    await redis.set(key, (Number(seconds) + 3_600) * 1_000_000);
+    redis.disconnect();
+    const answer = await list(api, { as });
+    expect(answer.status).to.equal(429);
+    expect(Number(answer.headers.get('Retry-After'))).to.be.within(1, 6);
+    let nowMs = 10_000_000;
+    const decide = createLocalLimiter(() => nowMs);
+    const bucket = { key: 'one', perSecond: 2, burst: 10 };
+    decide(bucket);
+    nowMs -= 3_600_000;
+    expect(decide(bucket).retryAfterSecs).to.be.within(1, 6);
+  });
 
   it('429 after a burst, with the time to wait in headers and body', async () => {
     const caller = freshCaller();
