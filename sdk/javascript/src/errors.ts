@@ -8,14 +8,20 @@ export interface FieldFault {
   message: string;
 }
 
-/** The body of an error response. */
-interface ErrorBody {
-  code?: ErrorCode;
-  message?: string;
-  requestId?: string;
-  errors?: FieldFault[];
-  missing?: string[];
-  retryAfter?: number;
+/** The body of a response as an object. Something in front of the API may send anything. */
+const toFields = (body: unknown): Record<string, unknown> => (typeof body === 'object' && body !== null ? { ...body } : {});
+const isText = (value: unknown): value is string => typeof value === 'string';
+const toList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+function isFault(value: unknown): value is FieldFault {
+  const { path, message } = toFields(value);
+  return isText(path) && isText(message);
+}
+
+/** Whether the body of a response is a refusal of the API, which always names its code and the request. Those of a proxy do not. */
+export function isApiRefusal(body: unknown): boolean {
+  const { code, requestId } = toFields(body);
+  return isText(code) && isText(requestId);
 }
 
 /** The API refused a request. Tell errors apart by `code`; texts may change. */
@@ -35,21 +41,16 @@ export class ApiError extends Error {
   readonly requestId: string | undefined;
 
   constructor(request: string, status: number, body: unknown, headers: Headers) {
-    const {
-      code,
-      message,
-      requestId,
-      errors = [],
-      missing = [],
-      retryAfter,
-    } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
-    super(`${request}: ${status}${code ? ` ${code}` : ''}. ${describe(message, errors)}`);
+    const { code, message, requestId, errors, missing, retryAfter } = toFields(body);
+    const name = isText(code) ? (code as ErrorCode) : undefined;
+    const fields = toList(errors).filter(isFault);
+    super(`${request}: ${status}${name ? ` ${name}` : ''}. ${describe(isText(message) ? message : undefined, fields)}`);
     this.status = status;
-    this.code = code;
-    this.fields = errors;
-    this.missing = missing;
+    this.code = name;
+    this.fields = fields;
+    this.missing = toList(missing).filter(isText);
     this.retryAfter = typeof retryAfter === 'number' ? retryAfter : readRetryAfter(headers);
-    this.requestId = requestId ?? headers.get('x-request-id') ?? undefined;
+    this.requestId = isText(requestId) ? requestId : (headers.get('x-request-id') ?? undefined);
   }
 }
 

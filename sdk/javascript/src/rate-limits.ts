@@ -10,14 +10,16 @@ class Bucket {
   #queue: Promise<void> = Promise.resolve();
 
   /** Resolves when a request may be sent. */
-  take(...signals: readonly AbortSignal[]): Promise<void> {
+  async take(...signals: readonly AbortSignal[]): Promise<void> {
     const turn = this.#queue.then(() => this.#takeNext(signals));
     this.#queue = turn.catch(() => undefined);
-    return turn;
+    await waitFor(this.#queue, Number.POSITIVE_INFINITY, ...signals);
+    await turn;
   }
 
   async #takeNext(signals: readonly AbortSignal[]): Promise<void> {
     for (;;) {
+      for (const signal of signals) signal.throwIfAborted();
       this.#refill();
       const now = performance.now();
       const waitMs = Math.max(this.#blockedUntil - now, this.#tokens < 1 ? (1 - this.#tokens) * this.#refillMs : 0);
@@ -48,6 +50,14 @@ class Bucket {
   }
 }
 
+/** What the rate limits have to know of a request. */
+interface Limited {
+  /** The path with the names of its parameters in braces. */
+  route: string;
+  /** Whether the bot's token is sent. Default true. */
+  needsToken?: boolean;
+}
+
 /** The first request of a route. Its answer tells which bucket the route has. */
 interface Probe {
   ended: Promise<void>;
@@ -55,7 +65,7 @@ interface Probe {
 }
 
 /** Buckets that all requests of the caller share. The others are for one interaction, webhook or channel each. */
-const sharedBuckets: readonly string[] = ['caller', 'address', 'login', 'application'];
+const sharedBuckets: readonly string[] = ['caller', 'owner', 'address', 'login', 'application'];
 const bucketsKept = 1_000;
 /** For this long other requests of a route wait for the answer to its first one. */
 const probeMs = 2_000;
@@ -91,16 +101,26 @@ export class RateLimits {
   }
 
   /**
-   * Resolves when a request of this route may be sent. The answer to the first one tells the limit, so the others wait for it, unless they need no token: then
-   * somebody may wait for the answer to a command.
+   * Calls `send` when a request of this route may be sent; rejects with the reason of the first of `signals` that is aborted before. The answer to the first
+   * request of a route tells the limit, so the others wait for it, unless they need no token: then somebody may wait for the answer to a command.
    */
-  async take(route: string, path: string, needsToken: boolean, ...signals: readonly AbortSignal[]): Promise<void> {
-    if (!this.#bucketOfRoute.has(route) && needsToken) {
-      const probe = this.#probes.get(route);
+  async run<T>(
+    { route, needsToken = true }: Limited,
+    path: string,
+    send: () => Promise<T>,
+    ...signals: readonly AbortSignal[]
+  ): Promise<T> {
+    const probe = needsToken && !this.#bucketOfRoute.has(route) ? this.#probes.get(route) : undefined;
+    const isProbe = needsToken && !this.#bucketOfRoute.has(route) && !probe;
+    if (isProbe) this.#startProbe(route);
+    try {
       if (probe) await waitFor(probe.ended, probeMs, ...signals);
-      else this.#startProbe(route);
+      for (const bucket of this.#list(route, path, needsToken)) await bucket.take(...signals);
+      for (const signal of signals) signal.throwIfAborted();
+      return await send();
+    } finally {
+      if (isProbe) this.#endProbe(route);
     }
-    for (const bucket of this.#list(route, path, needsToken)) await bucket.take(...signals);
   }
 
   #startProbe(route: string): void {
@@ -122,7 +142,7 @@ export class RateLimits {
       const [limit, remaining, resetAfter] = ['limit', 'remaining', 'reset-after'].map((one) => Number(headers.get(`x-ratelimit-${one}`)));
       if (limit) this.#find(name, path).update(limit, remaining ?? 0, (resetAfter ?? 0) * 1000);
     }
-    this.endProbe(route);
+    this.#endProbe(route);
   }
 
   #has(route: string, name: string): boolean {
@@ -130,12 +150,12 @@ export class RateLimits {
   }
 
   /** Lets the requests go that wait for the answer to the first one of their route, also if there is none. */
-  endProbe(route: string): void {
+  #endProbe(route: string): void {
     this.#probes.get(route)?.end();
     this.#probes.delete(route);
   }
 
-  /** Holds the requests of the bucket that has refused one back for `ms` milliseconds. A refusal that names none of the route's holds those of its own. */
+  /** Holds the requests of the bucket that has refused one back for `ms` milliseconds. If the refusal names another bucket, the route's own bucket is held. */
   block(route: string, path: string, headers: Headers, ms: number): void {
     const name = readBucketName(headers);
     const held = name && this.#has(route, name) ? name : this.#bucketOfRoute.get(route);

@@ -1,5 +1,5 @@
 import { withoutServerFields } from './embeds.ts';
-import { ApiError, ConnectionError } from './errors.ts';
+import { ApiError, ConnectionError, isApiRefusal } from './errors.ts';
 import { type FileInput, toForm } from './files.ts';
 import { shareSignal } from './platform.ts';
 import { RateLimits, toObject } from './rate-limits.ts';
@@ -58,6 +58,8 @@ const uploadMs = 120_000;
 const retryMs = { first: 250, most: 8_000 };
 /** A request waits at most this long for a rate limit, in milliseconds; a longer one is thrown. */
 const longestRateLimitMs = 60_000;
+/** A request is repeated for at most this long after its first attempt, in milliseconds. The API keeps an Idempotency-Key for 10 minutes. */
+const repeatMs = 300_000;
 /** For this long a request waits for an earlier attempt of its own that still runs or whose process died, in milliseconds. */
 const conflictMs = 45_000;
 const warningsKept = 1_000;
@@ -98,27 +100,32 @@ export class Rest {
   }
 
   async #sendRepeatedly<T>(request: ApiRequest, path: string, options: UploadOptions, signals: readonly AbortSignal[]): Promise<T> {
-    const { method, route, needsToken = true } = request;
+    const { method, route } = request;
     const key = request.creates ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const isRepeatable = method !== 'POST' || key !== undefined;
-    const startedAt = performance.now();
+    let startedAt = 0;
+    let lastError: Error | undefined;
+    const send = (): Promise<Attempt> => {
+      if (lastError === undefined) startedAt = performance.now();
+      else if (performance.now() - startedAt > repeatMs) throw lastError;
+      return this.#attempt(request, path, key, options);
+    };
     let hasFailed = false;
     for (let retries = 0; ; ) {
-      await this.#limits.take(route, path, needsToken, ...signals);
-      for (const signal of signals) signal.throwIfAborted();
-      const attempt = await this.#attempt(request, path, key, options).finally(() => this.#limits.endProbe(route));
+      const attempt = await this.#limits.run(request, path, send, ...signals);
       let leastMs = 0;
       if ('failure' in attempt) {
         options.signal?.throwIfAborted();
-        if (!isRepeatable || retries >= this.#options.maxRetries)
-          throw new ConnectionError(`${method} ${route}: no usable answer from ${this.#options.url}. ${toReason(attempt.failure)}`, {
-            cause: attempt.failure,
-          });
+        lastError = new ConnectionError(`${method} ${route}: no usable answer from ${this.#options.url}. ${toReason(attempt.failure)}`, {
+          cause: attempt.failure,
+        });
+        if (!isRepeatable || retries >= this.#options.maxRetries) throw lastError;
         hasFailed = true;
       } else {
         const { response, body } = attempt;
         if (response.ok) return body as T;
         const error = new ApiError(`${method} ${route}`, response.status, body, response.headers);
+        lastError = error;
         const waitMs = (error.retryAfter ?? 1) * 1000;
         // An earlier attempt may have deleted it without an answer.
         if (method === 'DELETE' && hasFailed && error.status === 404) return undefined as T;
@@ -132,7 +139,7 @@ export class Rest {
           continue;
         }
         // Something in front of the API refused the request, so the API has not seen it.
-        const isHeldBack = error.status === 429 && error.code === undefined && (error.retryAfter ?? 0) * 1000 <= longestRateLimitMs;
+        const isHeldBack = error.status === 429 && !isApiRefusal(body) && (error.retryAfter ?? 0) * 1000 <= longestRateLimitMs;
         const canRepeat = isHeldBack || (error.status >= 500 && isRepeatable);
         if (!canRepeat || retries >= this.#options.maxRetries) throw error;
         if (error.retryAfter !== undefined) leastMs = isHeldBack ? waitMs : Math.min(waitMs, retryMs.most);

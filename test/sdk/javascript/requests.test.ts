@@ -231,6 +231,8 @@ describe('JavaScript kit: answers of something in front of the API', () => {
     ['a 429 with a date', 429, { 'retry-after': date(1) }, ''],
     ['a 429 with a date in the past', 429, { 'retry-after': date(-60) }, ''],
     ['a 429 with JSON of its own', 429, { 'content-type': 'application/json' }, '{"error":"rate limited"}'],
+    ['a 429 with JSON and a number as its code', 429, { 'content-type': 'application/json' }, '{"code":429,"message":"Slow down"}'],
+    ['a 429 with JSON and a code of its own', 429, { 'content-type': 'application/json' }, '{"code":"TOO_MANY","message":"Slow down"}'],
     ['a 429 with JSON that is cut', 429, { 'content-type': 'application/json' }, '{"error":'],
     ['a 200 as HTML', 200, html, '<h1>Welcome</h1>'],
     ['a 503 with a date', 503, { 'retry-after': date(0) }, ''],
