@@ -118,7 +118,10 @@ export class Client extends Emitter<ClientEvents> {
     return this;
   }
 
-  /** Declares a prefix command such as `!ping`: a message that begins with it. `start` registers it, so that clients list it. */
+  /**
+   * Declares a prefix command such as `!ping`: a message that begins with it. `start` registers it, so that clients list it. Throws if another prefix command has
+   * the same name, also with another prefix, because the API tells them apart by their names.
+   */
   prefixCommand(prefix: string, name: string, description: string, handler: (use: PrefixUse) => unknown): this {
     this.#requireNotStarted(prefix + name);
     this.#commands.addPrefix(prefix, name, description, handler);

@@ -86,6 +86,9 @@ export class Commands {
 
   /** Declares a prefix command. */
   addPrefix(prefix: string, name: string, description: string, handler: (use: PrefixUse) => unknown): void {
+    const same = [...this.#prefix].find(([command, { input }]) => command === prefix + name || input.name === name);
+    if (same)
+      throw new Error(`${prefix}${name} cannot be declared, because ${same[0]} is. A bot can have one prefix command of each name.`);
     this.#prefix.set(prefix + name, { input: { kind: 'prefix', prefix, name, description }, handler });
   }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { Client, type ClientOptions } from '@parlance/bot';
+import { Client, type ClientOptions, ConnectionError } from '@parlance/bot';
 import { expect } from 'chai';
+import { freePort } from '../../../apps/local/probe.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { use } from '../../harness/use.ts';
 import { collectContents } from './kit-fixture.ts';
@@ -112,6 +113,31 @@ describe('JavaScript kit: start, loss and stop', () => {
     expect(() => client.prefixCommand('!', 'late', 'Late', () => undefined)).to.throw('Declare !late before start()');
     await client.stop();
     client.command('late', { description: 'Late' }, () => undefined);
+  });
+
+  const others: [prefix: string, name: string, isRefused: boolean][] = [
+    ['?', 'ping', true],
+    ['!', 'ping', true],
+    ['!p', 'ing', true],
+    ['!', 'pong', false],
+  ];
+  for (const [prefix, name, isRefused] of others)
+    it(`${isRefused ? 'refuses' : 'accepts'} the prefix command ${prefix} + ${name} beside !ping when it is declared`, () => {
+      const client = makeClient()
+        .command('ping', { description: 'A slash command may have the name' }, () => undefined)
+        .prefixCommand('!', 'ping', 'Answers', () => undefined);
+      const declare = (): unknown => client.prefixCommand(prefix, name, 'Answers', () => undefined);
+      if (isRefused) expect(declare).to.throw(`${prefix}${name} cannot be declared, because !ping is`);
+      else declare();
+    });
+
+  it('rejects start() with commands while Parlance does not answer, and keeps connecting without', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const withCommand = makeClient({ url, maxRetries: 0 }).command('one', { description: 'One' }, () => undefined);
+    expect(await withCommand.start().catch((error: unknown) => error)).to.be.instanceOf(ConnectionError);
+    const without = makeClient({ url, maxRetries: 0 });
+    const isLost = new Promise<string>((resolve) => without.on('disconnected', () => resolve('disconnected')));
+    expect(await Promise.race([without.start(), isLost])).to.equal('disconnected');
   });
 
   it('refuses requests after stop() until it starts again', async () => {
