@@ -42,6 +42,9 @@ const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, reconnect: 7, in
 const comeBackCode = 4000;
 const helloMs = 15_000;
 const backoff = { first: 1_000, most: 60_000 };
+/** The bounds of times that the gateway names, in milliseconds. Timers of JavaScript end at once if they are longer than 25 days. */
+const heartbeatMs = { least: 50, most: 600_000 };
+const longestDelayMs = 60_000;
 /** A connection that lasted this long was a success, in milliseconds. */
 const stableMs = 10_000;
 
@@ -166,7 +169,8 @@ export class Gateway {
           clearTimeout(heartbeat);
           const { heartbeatIntervalMs } = frame.d as { heartbeatIntervalMs: unknown };
           if (typeof heartbeatIntervalMs !== 'number' || !(heartbeatIntervalMs > 0)) throw new TypeError('op 10 has no interval.');
-          heartbeat = setTimeout(beat, heartbeatIntervalMs * Math.random(), heartbeatIntervalMs);
+          const intervalMs = Math.min(Math.max(heartbeatIntervalMs, heartbeatMs.least), heartbeatMs.most);
+          heartbeat = setTimeout(beat, intervalMs * Math.random(), intervalMs);
           this.#begin();
         } else if (frame.op === op.ack) isAcked = true;
         else this.#receive(frame);
@@ -206,7 +210,7 @@ export class Gateway {
     else if (frame.op === op.heartbeat) this.#socket?.send(op.heartbeat, this.#session?.position ?? null);
     else if (frame.op === op.reconnect) {
       const { retryAfterMs } = (frame.d ?? {}) as { retryAfterMs?: unknown };
-      this.#retryAfterMs = typeof retryAfterMs === 'number' ? retryAfterMs : 0;
+      this.#retryAfterMs = typeof retryAfterMs === 'number' ? Math.min(Math.max(retryAfterMs, 0), longestDelayMs) : 0;
       this.#socket?.close(comeBackCode);
     } else if (frame.op === op.invalid) {
       this.#reset((frame.d as { reason?: string } | null)?.reason ?? 'the session is over');

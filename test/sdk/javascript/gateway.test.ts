@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { Client, type ClientOptions, GatewayError } from '@parlance/bot';
 import { expect } from 'chai';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
@@ -8,7 +9,11 @@ import { ScriptedService } from './scripted-service.ts';
 describe('JavaScript kit: the gateway connection', () => {
   const service = use(ScriptedService.start, { each: true });
   const clients: Client[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.stop())));
+  afterEach(async () => {
+    mock.timers.reset();
+    mock.restoreAll();
+    await Promise.all(clients.splice(0).map((client) => client.stop()));
+  });
   const makeClient = (options: ClientOptions = {}): Client => {
     const client = new Client({ url: service.url, token: 'Bot secret', ...options });
     clients.push(client);
@@ -62,6 +67,34 @@ describe('JavaScript kit: the gateway connection', () => {
     await service.next();
     expect(performance.now() - beganAt).to.be.greaterThan(1_490);
   });
+
+  it('waits at most a minute after op 7', async () => {
+    const { client } = await connect();
+    const isLost = new Promise((resolve) => client.on('disconnected', resolve));
+    mock.timers.enable({ apis: ['setTimeout'] });
+    service.send({ op: 7, d: { retryAfterMs: 2e9 } });
+    await isLost;
+    await new Promise((resolve) => setImmediate(resolve));
+    mock.timers.tick(60_000);
+    expect(await service.next()).to.deep.equal(resumeFrom('0'));
+  });
+
+  for (const [intervalMs, quietMs, dueMs] of [
+    [0.001, 40, 50],
+    [1e12, 500_000, 600_000],
+  ] as const)
+    it(`keeps the interval of heartbeats in bounds when the gateway says ${intervalMs} ms`, async () => {
+      mock.method(Math, 'random', () => 0.9);
+      mock.timers.enable({ apis: ['setTimeout'] });
+      service.heartbeatIntervalMs = intervalMs;
+      await connect();
+      mock.timers.tick(quietMs);
+      service.message(1);
+      service.send({ op: 1, d: null });
+      expect(await service.heartbeat(), 'only the one that was asked for').to.equal('1');
+      mock.timers.tick(dueMs - quietMs);
+      expect(await service.heartbeat()).to.equal('1');
+    });
 
   it('sends heartbeats with its position, and resumes when one is not acknowledged', async () => {
     service.heartbeatIntervalMs = 100;
