@@ -203,8 +203,9 @@ export class Client extends Emitter<ClientEvents> {
   }
 
   /**
-   * Disconnects and waits up to 10 s for the running handlers, but not for one that calls it. Then requests are refused until the next `start`. With `keepSession` the session stays resumable for 5 minutes; save `session` afterwards and pass
-   * it as `resumeFrom` to the next client.
+   * Disconnects and waits up to 10 s for the handlers of what has arrived, but not for one that calls it. Then requests are refused until the next `start`. With
+   * `keepSession` the session stays resumable for 5 minutes; save `session` afterwards and pass it as `resumeFrom` to the next client. Events that are not
+   * handled by then come again there.
    */
   async stop({ keepSession = false }: { keepSession?: boolean } = {}): Promise<void> {
     const gateway = this.#gateway;

@@ -64,6 +64,7 @@ export class DispatchQueue {
   /** How many events have not started. Commands start at once. */
   #waiting = 0;
   readonly #waiters = new Set<() => void>();
+  #isClosed = false;
   /** The entry whose handler the current code runs in, where the runtime can tell. */
   readonly #current = createContext<Entry>();
 
@@ -89,6 +90,13 @@ export class DispatchQueue {
     const caller = this.#current.get();
     if (caller) this.#finish(caller);
     if (this.#entries.length > 0) await new Promise<void>((resolve) => this.#waiters.add(resolve));
+  }
+
+  /** Starts nothing more. Events whose handlers have not ended do not count as handled, even if these end later. */
+  close(): void {
+    this.#isClosed = true;
+    for (const lane of this.#lanes.values()) lane.waiting.length = 0;
+    this.#wake();
   }
 
   /**
@@ -131,7 +139,7 @@ export class DispatchQueue {
   }
 
   #finish(entry: Entry): void {
-    if (entry.isOver) return;
+    if (entry.isOver || this.#isClosed) return;
     const { lane } = entry;
     lane.running--;
     const { laneSize } = this.#options;
@@ -148,7 +156,10 @@ export class DispatchQueue {
     const before = this.#entries[at - 1];
     if (before) before.end = entry.end;
     else this.#options.onHandled(entry.end);
-    if (this.#entries.length > 0) return;
+    if (this.#entries.length === 0) this.#wake();
+  }
+
+  #wake(): void {
     for (const resolve of this.#waiters) resolve();
     this.#waiters.clear();
   }

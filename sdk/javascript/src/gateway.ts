@@ -113,13 +113,14 @@ export class Gateway {
   }
 
   /**
-   * Disconnects, and resolves when all received events are handled or `timeoutMs` is over. `keepSession`: the session can be resumed later. A handler that
-   * calls it is not waited for.
+   * Disconnects, and resolves when all received events are handled or `timeoutMs` is over; what is not handled by then comes again when the session is resumed.
+   * `keepSession`: the session can be resumed later. A handler that calls it is not waited for.
    */
   async stop({ keepSession, timeoutMs }: { keepSession: boolean; timeoutMs: number }): Promise<void> {
     this.#stopping.abort();
     this.#socket?.close(keepSession ? comeBackCode : 1000);
     await waitFor(this.#queue.isEmpty(), timeoutMs);
+    this.#queue.close();
   }
 
   #setHandled({ sessionId, position }: Dispatch): void {

@@ -38,6 +38,11 @@ describe('JavaScript kit: slow listeners', () => {
     service.ready();
     await started;
   };
+  /** Waits until the client has received what was sent so far. */
+  const roundTrip = async (): Promise<void> => {
+    service.send({ op: 1, d: null });
+    await service.heartbeat();
+  };
   /** Waits for the answer to the command that was sent at position `s`. */
   const answered = (s: number): Promise<void> =>
     waitUntil(() => service.requests.some((line) => line.startsWith(`POST /api/interactions/i${s}/`)), `the answer to i${s}`);
@@ -202,6 +207,30 @@ describe('JavaScript kit: slow listeners', () => {
       'A listener of messageCreate',
       'The handler of /hang (interactionCreate)',
     ]);
+  });
+
+  it('that outlast stop() are not counted as handled, and nothing more is started', async () => {
+    const contents: string[] = [];
+    const positions: string[] = [];
+    const client = makeClient()
+      .on('session', ({ position }) => positions.push(position))
+      .on('error', () => undefined);
+    client.on('messageCreate', async ({ content, channelId }) => {
+      contents.push(content);
+      await never;
+      await client.api.getChannel(channelId);
+    });
+    await start(client);
+    for (const s of [1, 2, 3]) service.message(s);
+    await waitUntil(() => contents.length === 1, 'the first event');
+    await roundTrip();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const stopped = client.stop({ keepSession: true });
+    mock.timers.tick(10_000);
+    await stopped;
+    endAll();
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([contents, positions, client.session?.position]).to.deep.equal([['message 1'], ['0'], '0']);
   });
 
   for (const keepSession of [false, true])
