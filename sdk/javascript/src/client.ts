@@ -1,5 +1,6 @@
 import { type CommandDefinition, type CommandHandler, Commands, type OptionDefinitions, type PrefixUse, planCommands } from './commands.ts';
-import { Emitter, type Listener, settleAll } from './emitter.ts';
+import type { Dispatch } from './dispatch-queue.ts';
+import { Emitter, type Listener } from './emitter.ts';
 import { readToken, readUrl, report } from './environment.ts';
 import type { GatewayError } from './errors.ts';
 import { Gateway } from './gateway.ts';
@@ -172,7 +173,8 @@ export class Client extends Emitter<ClientEvents> {
       resumeFrom: this.#kept,
       concurrency: this.#options.concurrency ?? 1,
       queueSize: this.#options.queueSize ?? 5_000,
-      handle: (name, data) => this.#handle(name, data),
+      handle: (event, lane) => this.#handle(event, lane),
+      isPrefixCommand: (name, data) => name === 'MESSAGE_CREATE' && this.#commands.findPrefix(data) !== undefined,
       onReady: (data) => {
         isReady();
         this.#notify('ready', data);
@@ -256,24 +258,25 @@ export class Client extends Emitter<ClientEvents> {
     else await interaction.reply({ content: unknownCommand, ephemeral: true });
   }
 
-  async #handle(event: string, data: unknown): Promise<void> {
+  async #handle({ name: event, data, isPrefixCommand }: Dispatch, lane: string): Promise<void> {
     try {
       if (event === 'INTERACTION_CREATE') return await this.handleInteraction(data as RawInteraction);
+      if (isPrefixCommand) return await this.#runPrefixCommand(data as Message, lane);
       const name = Object.entries(eventNames).find(([, one]) => one === event)?.[0] as keyof ClientEvents | undefined;
-      if (!name) return;
-      const works = [this.emit(name, data)];
-      if (event === 'MESSAGE_CREATE') works.unshift(this.#runPrefixCommand(data as Message));
-      await this.#slow.watch(`A listener of ${name}`, settleAll(works));
+      if (name) await this.#slow.watch(`A listener of ${name}`, this.emit(name, data), lane);
     } catch (error) {
       this.#report('error', error);
     }
   }
 
-  async #runPrefixCommand(message: Message): Promise<void> {
+  async #runPrefixCommand(message: Message, lane: string): Promise<void> {
     const found = this.#commands.findPrefix(message);
     if (!found) return;
     const reply = (content: string): Promise<Message> => this.api.createMessage(message.channelId, { content, replyTo: message.id });
-    await found.handler({ message, text: found.text, words: found.text.split(/\s+/).filter(Boolean), reply });
+    const run = async (): Promise<void> => {
+      await found.handler({ message, text: found.text, words: found.text.split(/\s+/).filter(Boolean), reply });
+    };
+    await this.#slow.watch(`The handler of ${found.command} (messageCreate)`, run(), lane);
   }
 
   #requireNotStarted(command: string): void {

@@ -103,11 +103,11 @@ export class Commands {
   }
 
   /** The prefix command that a message begins with. Messages of bots have none, so that two bots cannot call each other forever. */
-  findPrefix({ author, content }: Message): { handler: Prefix['handler']; text: string } | undefined {
-    if (author.tag === 'bot' || author.tag === 'verified_bot') return undefined;
-    const [, first = '', text = ''] = /^(\S+)\s*([\s\S]*)$/.exec(content) ?? [];
-    const found = this.#prefix.get(first);
-    return found && { handler: found.handler, text: text.trim() };
+  findPrefix({ author, content }: Partial<Message>): { command: string; handler: Prefix['handler']; text: string } | undefined {
+    if (author?.tag === 'bot' || author?.tag === 'verified_bot') return undefined;
+    const [, command = '', text = ''] = /^(\S+)\s*([\s\S]*)$/.exec(content ?? '') ?? [];
+    const found = this.#prefix.get(command);
+    return found && { command, handler: found.handler, text: text.trim() };
   }
 }
 

@@ -7,6 +7,8 @@ export interface Dispatch {
   /** The session that it belongs to, and the position after it. */
   sessionId: string;
   position: string;
+  /** Whether it stands for the use of a prefix command. The message itself is an event of its own. */
+  isPrefixCommand?: boolean;
 }
 
 interface Entry {
@@ -27,8 +29,8 @@ interface Lane {
 
 /** Settings of the queue. */
 export interface QueueOptions {
-  /** Handles one event. It must not reject. */
-  handle: (event: Dispatch) => Promise<void>;
+  /** Handles one event. `lane` names what waits for it, such as `events of channel 1`. It must not reject. */
+  handle: (event: Dispatch, lane: string) => Promise<void>;
   /** How many events of one channel are handled at the same time. Commands have no such limit. */
   concurrency: number;
   /** How many unfinished events of one channel the queue keeps. */
@@ -43,18 +45,20 @@ export interface QueueOptions {
 const fullLanes = 4;
 const commandLane = 'commands';
 
-/** What events are kept in order by: their channel, otherwise their server. Commands start at once. */
-function laneOf({ name, data }: Dispatch): string {
+/** What events are kept in order by: their channel, otherwise their server. Prefix commands do not wait for events, and other commands start at once. */
+function laneOf({ name, data, isPrefixCommand }: Dispatch): string {
   if (name === 'INTERACTION_CREATE') return commandLane;
   const { channelId, serverId, id } = data as { channelId?: string; serverId?: string; id?: string };
+  if (isPrefixCommand) return `prefix commands in channel ${channelId ?? ''}`;
   const channel = name.startsWith('CHANNEL_') ? id : channelId;
   if (channel !== undefined) return `events of channel ${channel}`;
-  return `events of server ${serverId ?? (name.startsWith('SERVER_') ? (id ?? '') : '')}`;
+  const server = serverId ?? (name.startsWith('SERVER_') ? id : undefined);
+  return server === undefined ? 'events without a server' : `events of server ${server}`;
 }
 
 /**
  * Handles events: those of one channel one after another, those of different channels at the same time, and commands at once, however many other events wait.
- * Knows up to which position all of them are handled.
+ * The prefix commands of a channel are handled one after another, beside its events. Knows up to which position all of them are handled.
  */
 export class DispatchQueue {
   readonly #options: QueueOptions;
@@ -133,7 +137,7 @@ export class DispatchQueue {
       if (!entry) break;
       lane.running++;
       this.#waiting--;
-      void this.#current.run(entry, () => this.#options.handle(entry.event)).then(() => this.#finish(entry));
+      void this.#current.run(entry, () => this.#options.handle(entry.event, lane.name)).then(() => this.#finish(entry));
     }
     if (lane.running === 0) this.#lanes.delete(lane.name);
   }

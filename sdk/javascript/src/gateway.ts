@@ -17,8 +17,10 @@ export interface GatewayOptions {
   concurrency: number;
   /** How many unfinished events of one channel are kept. */
   queueSize: number;
-  /** Handles one event. It must not reject. */
-  handle: (name: string, data: unknown) => Promise<void>;
+  /** Handles one event. `lane` names what waits for it, such as `events of channel 1`. It must not reject. */
+  handle: (event: Dispatch, lane: string) => Promise<void>;
+  /** Whether an event is a message that uses a prefix command. It is handled twice then: as a command, and as an event. */
+  isPrefixCommand: (name: string, data: object) => boolean;
   onReady: (ready: GatewayReady) => void;
   onResumed: (replayed: number) => void;
   /** Events were missed: the session is over, or those of a channel were dropped. */
@@ -77,7 +79,7 @@ export class Gateway {
     this.#queue = new DispatchQueue({
       concurrency,
       laneSize: queueSize,
-      handle: ({ name, data }) => options.handle(name, data),
+      handle: options.handle,
       onHandled: (event) => this.#setHandled(event),
       onDrop: (lane) => options.onMissed(`too many ${lane} are unfinished, so further ones are skipped`),
     });
@@ -242,7 +244,9 @@ export class Gateway {
     }
     if (typeof data !== 'object' || data === null) throw new TypeError(`${name} has no data.`);
     this.#session.position = position;
-    this.#queue.add({ name, data, sessionId: this.#session.id, position });
+    const event = { name, data, sessionId: this.#session.id, position };
+    if (this.#options.isPrefixCommand(name, data)) this.#queue.add({ ...event, isPrefixCommand: true });
+    this.#queue.add(event);
   }
 
   #setOnline(): void {

@@ -186,26 +186,59 @@ describe('JavaScript kit: slow listeners', () => {
     await answered(47);
   });
 
-  it('are named once when they run for more than a minute', async () => {
+  it('hold no prefix commands of their channel, also when its queue is full', async () => {
+    const client = makeClient({ queueSize: 2 }).on('messageCreate', () => never);
+    const used: string[] = [];
+    client.prefixCommand('!', 'ping', 'Answers', async ({ text, reply }) => {
+      used.push(text);
+      await reply('pong');
+    });
+    client.prefixCommand('!', 'hang', 'Never ends', () => never);
+    service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
+    await start(client);
+    for (let s = 1; s <= 4; s++) service.message(s);
+    for (let s = 5; s <= 6; s++) {
+      service.message(s, 'c1', `!ping ${s}`);
+      await waitUntil(() => service.requests.filter((line) => line === 'POST /api/channels/c1/messages').length === s - 4, 'the reply');
+    }
+    service.message(7, 'c1', '!hang');
+    service.message(8, 'c1', '!ping in order');
+    service.message(9, 'c2', '!ping elsewhere');
+    await waitUntil(() => used.includes('elsewhere'), 'the command in the other channel');
+    expect(used).to.deep.equal(['5', '6', 'elsewhere']);
+    expect(client.session?.position).to.equal('0');
+    endAll();
+    await waitUntil(() => client.session?.position === '9', 'the position');
+    expect(used).to.include('in order');
+  });
+
+  it('are named once when they run for more than a minute, with what waits for them', async () => {
     const client = makeClient();
     let calls = 0;
     client.on('messageCreate', () => {
       calls++;
       return never;
     });
+    client.on('memberAdd', () => never).on('resumed', () => never);
     client.command('hang', { description: 'Never ends' }, hang);
+    client.prefixCommand('!', 'hang', 'Never ends', () => never);
     service.answers = { 'GET /api/auth/me': { applicationId: 'a' }, 'GET /api/applications': [], 'PUT /api/applications': [] };
     await start(client);
     mock.timers.enable({ apis: ['setTimeout'] });
     service.message(1, 'a');
-    service.message(2, 'b');
+    service.message(2, 'b', '!hang');
     service.use(3, 'hang');
+    service.send({ op: 0, t: 'MEMBER_ADD', s: '4', d: { serverId: 's' } });
+    service.send({ op: 0, t: 'RESUMED', s: '5', d: { replayed: 0 } });
     while (calls < 2 || client.session?.position !== '0') await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     mock.timers.tick(61_000);
-    expect(warnings.map((text) => text.slice(0, text.indexOf(' has been')))).to.deep.equal([
-      'A listener of messageCreate',
-      'The handler of /hang (interactionCreate)',
+    expect(warnings.map((text) => text.replace(' has been running for more than a minute', ''))).to.deep.equal([
+      'A listener of messageCreate. Later events of channel a wait for it.',
+      'The handler of !hang (messageCreate). Later prefix commands in channel b wait for it.',
+      'The handler of /hang (interactionCreate).',
+      'A listener of memberAdd. Later events of server s wait for it.',
+      'A listener of resumed.',
     ]);
   });
 

@@ -74,8 +74,8 @@ export class ScriptedService {
   }
 
   /** Sends a `MESSAGE_CREATE` of a channel at this position. */
-  message(s: number, channelId = 'c1'): void {
-    this.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { content: `message ${s}`, author: {}, channelId } });
+  message(s: number, channelId = 'c1', content = `message ${s}`): void {
+    this.send({ op: 0, t: 'MESSAGE_CREATE', s: String(s), d: { id: String(s), content, author: {}, channelId } });
   }
 
   /** Sends the use of the command `name` at this position. */
