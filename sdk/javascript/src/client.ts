@@ -196,7 +196,7 @@ export class Client extends Emitter<ClientEvents> {
       const running = gateway.run();
       await Promise.race([ready, running]);
       running.catch((error: GatewayError) => this.#fail(error));
-      // Commands of an earlier version of the program may be left. Whether that can be found out decides nothing.
+      // Commands of an earlier version of the program may be left. A failure here is ignored.
       if (!hasCommands) this.registerCommands().catch(() => undefined);
     } catch (error) {
       this.#gateway = undefined;

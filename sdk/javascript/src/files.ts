@@ -27,6 +27,6 @@ export function toForm(body: unknown, files: readonly FileInput[]): FormData {
  */
 export async function openFile(path: string, name?: string): Promise<FileInput> {
   const files = findBuiltin('node:fs');
-  if (!files) throw new Error('openFile needs Node 20.16 or later. Elsewhere pass a Blob or File.');
+  if (!files) throw new Error('openFile needs Node 20.16 or a later 20, or Node 22.3 or later. Elsewhere pass a Blob or File.');
   return { name: name ?? path.replace(/^.*[\\/]/, ''), data: await files.openAsBlob(path) };
 }
