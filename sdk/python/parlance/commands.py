@@ -96,15 +96,15 @@ def to_option_type(command: str, name: str, hint: Any) -> OptionType:
     return OPTION_TYPES[hint]
 
 
-def to_key(command: Command | CommandInput) -> tuple[str, str, str]:
-    """What tells a command apart from the others of an application: its kind, prefix and name."""
-    prefix = None if isinstance(command, SlashCommand) else command.prefix
-    return (command.kind or "slash", prefix or "", command.name)
+def to_key(command: Command | CommandInput) -> tuple[str, str]:
+    """What tells a command apart from the others of an application: its kind and name."""
+    return (command.kind or "slash", command.name)
 
 
 def to_input(command: Command | CommandInput) -> CommandInput:
     """A command as it is saved."""
-    kind, prefix, name = to_key(command)
+    kind, name = to_key(command)
+    prefix = None if isinstance(command, SlashCommand) else command.prefix
     options = None if isinstance(command, PrefixCommand) else command.options
     inputs = [
         CommandOptionInput(name=one.name, description=one.description, type=one.type or "string", required=bool(one.required))
@@ -127,5 +127,5 @@ def merge(wanted: list[CommandInput], found: list[Command], *, remove_others: bo
     saved = {to_key(command): to_input(command) for command in found}
     others = {key: command for key, command in saved.items() if key not in declared}
     merged = declared if remove_others else others | declared
-    names = [f"{prefix or '/'}{name}" for _, prefix, name in others]
+    names = [f"{command.prefix or '/'}{command.name}" for command in others.values()]
     return (None if merged == saved else list(merged.values())), names

@@ -91,13 +91,16 @@ class Handlers(Listeners):
     def prefix_command(
         self, prefix: str, name: str, *, description: str = ""
     ) -> Callable[[Callable[[Message, str], Awaitable[object]]], Callable[[Message, str], Awaitable[object]]]:
-        """Makes a function the handler of messages of people that begin with ``prefix`` and ``name``. It gets the message and the text after them."""
+        """
+        Makes a function the handler of messages of people that begin with ``prefix`` and ``name``. It gets the message and the text after them. No two prefix
+        commands have the same name.
+        """
         self._require_not_started(prefix + name)
 
         def add(handler: Callable[[Message, str], Awaitable[object]]) -> Callable[[Message, str], Awaitable[object]]:
             command = CommandInput(name=name, description=description, kind="prefix", prefix=prefix)
             if any(to_key(one.input) == to_key(command) for one in self._prefix_commands):
-                raise ValueError(f"{prefix}{name} is declared twice")
+                raise ValueError(f"the name of {prefix}{name} is declared twice; prefix commands need names of their own, also with different prefixes")
             self._prefix_commands.append(PrefixHandler(command, handler))
             return handler
 

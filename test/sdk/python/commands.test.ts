@@ -153,11 +153,12 @@ describe('sdk/python: the commands of an application', () => {
     [
       ['a', 'b'],
       false,
-      ['a', 'b', 'portal', 'say'],
+      ['!say', 'a', 'b', 'portal'],
       /registered 2 commands[^]*does not declare stay: !say, \/portal; remove_other_commands/,
     ],
-    [[], false, ['b', 'portal', 'say'], /does not declare stay: !say, \/b, \/portal; remove_other_commands/],
+    [[], false, ['!say', 'b', 'portal'], /does not declare stay: !say, \/b, \/portal; remove_other_commands/],
     [['b', 'portal'], true, ['b', 'portal'], /removed the commands that this program does not declare: !say/],
+    [['?say'], false, ['?say', 'b', 'portal'], /registered 1 commands[^]*does not declare stay: \/b, \/portal;/],
     [[], true, [], /removed the commands that this program does not declare: !say, \/b, \/portal/],
   ];
   for (const [declared, isRemoving, left, log] of rows)
@@ -165,11 +166,27 @@ describe('sdk/python: the commands of an application', () => {
       await send(kit.api, 200, kit.owner, 'PUT', path(), made);
       const program = run('register', { ...kit.env(), ...(isRemoving ? { REMOVE: '1' } : {}) }, ...declared);
       expect(await program.ended, program.log()).to.equal(0);
-      const found = await send<{ name: string; options?: object[] }[]>(kit.api, 200, kit.owner, 'GET', path());
-      expect(found.map(({ name }) => name).sort()).to.deep.equal(left);
+      const found = await send<{ name: string; prefix?: string; options?: object[] }[]>(kit.api, 200, kit.owner, 'GET', path());
+      expect(found.map(({ prefix = '', name }) => prefix + name).sort()).to.deep.equal(left);
       expect(program.log()).to.match(log);
       if (!isRemoving) expect(found.find(({ name }) => name === 'portal')?.options).to.deep.equal(made[0]?.options);
     });
+
+  for (const [first, second] of [
+    ['!ping', '?ping'],
+    ['!ping', '!ping'],
+    ['ping', 'ping'],
+  ] as const)
+    it(`are refused at their declaration: ${first} and ${second}`, async () => {
+      const program = run('register', kit.env(), first, second);
+      expect(await program.ended).to.equal(1);
+      expect(program.log()).to.match(/ValueError: .*ping is declared twice/);
+    });
+
+  it('may have the same name as a slash and as a prefix command', async () => {
+    const program = run('register', { ...kit.env(), REMOVE: '1' }, 'ping', '!ping');
+    expect(await program.ended, program.log()).to.equal(0);
+  });
 });
 
 describe('sdk/python: a token that is not valid', () => {
