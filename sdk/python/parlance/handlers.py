@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from .codec import decode
 from .commands import PrefixHandler, SlashHandler, declare, to_key
-from .errors import ParlanceError
 from .generated.events import NAMES, ON_REQUEST, PAYLOADS, EventName, Listener, Listeners
 from .generated.models import CommandInput, Message
 from .generated.models import Interaction as InteractionData
@@ -208,12 +207,8 @@ class Handlers(Listeners):
                 timer.cancel()
 
     async def _reply_with_error(self, interaction: Interaction) -> None:
-        if self._error_reply is None:
-            return
-        try:
-            await interaction.reply(self._error_reply, ephemeral=True)
-        except ParlanceError as error:
-            log.debug("%r could not be answered: %s", interaction, error)
+        if self._error_reply is not None:
+            await interaction.end(self._error_reply)
 
 
 def check_name(name: str) -> None:

@@ -133,7 +133,7 @@ class Interaction:
         Returns whether there was none. The client calls this.
         """
         async with self._lock:
-            if self._is_answered:
+            if self._is_answered or await self._is_answered_otherwise():
                 return False
             try:
                 if self._is_deferred:
@@ -147,6 +147,16 @@ class Interaction:
                     return False  # by a request of the handler's own
                 log.debug("%r could not be ended: %s", self, error)
             return True
+
+    async def _is_answered_otherwise(self) -> bool:
+        """Whether a deferred interaction has, or may have, an answer that was sent by a request of the handler's own."""
+        if not self._is_deferred:
+            return False
+        try:
+            await self._api.get_original_answer(self.id, self.token)
+        except ParlanceError as error:
+            return not (isinstance(error, ApiError) and error.code == "not_answered")
+        return True
 
     async def defer_after(self, seconds: float) -> None:
         """Waits for the first answer, and defers if there is none in time. The client calls this."""

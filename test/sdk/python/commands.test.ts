@@ -85,8 +85,24 @@ describe('sdk/python: commands over the gateway', () => {
       await kit.reach(name, 'answered');
       await waitUntil(async () => failures().length > before, 'the answer');
       expect(failures().at(-1)?.d).to.include({ ephemeral: true });
-      expect(program.log()).to.include(`the handler of /${name} ended without an answer`);
+      await waitUntil(async () => program.log().includes(`the handler of /${name} ended without an answer`), 'the warning');
     }
+  });
+
+  it('that are answered by requests of their own get no second message', async () => {
+    const failures = () =>
+      kit.person.received.filter(
+        ({ t, d }) => t === 'MESSAGE_CREATE' && /^(The bot has finished without|Something went wrong)/.test(String(d.content)),
+      ).length;
+    for (const how of ['a follow-up', 'an edit', 'one that fails']) {
+      const before = failures();
+      await kit.invoke('raw', { how });
+      await kit.answer(`answered by ${how}`);
+      await kit.reach('silent', 'answered'); // gets its message later
+      await waitUntil(async () => failures() > before, 'the answer to /silent');
+      expect(failures(), how).to.equal(before + 1);
+    }
+    expect(program.log()).to.include('a fault after the answer').and.not.include('the handler of /raw ended');
   });
 
   it('are deferred also after an answer was refused', async () => {
@@ -127,7 +143,7 @@ describe('sdk/python: commands over the gateway', () => {
   });
 
   it('are registered only when they have changed, and leave no token in the log', async () => {
-    expect(program.log()).to.include('registered 15 commands');
+    expect(program.log()).to.include('registered 16 commands');
     expect(await program.stop()).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);

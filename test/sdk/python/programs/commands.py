@@ -94,6 +94,17 @@ async def long(interaction: parlance.Interaction) -> None:
         await interaction.reply(f"refused: {error.code}")
 
 
+@bot.command("raw", description="Answers by requests of its own after a defer, and may fail then.")
+async def raw(interaction: parlance.Interaction, how: str) -> None:
+    await interaction.defer()
+    if how == "an edit":
+        await bot.api.edit_original_answer(interaction.id, interaction.token, content=f"answered by {how}")
+    else:
+        await bot.api.create_followup(interaction.id, interaction.token, content=f"answered by {how}")
+    if how == "one that fails":
+        raise RuntimeError("a fault after the answer")
+
+
 @bot.command("silent", description="Does not answer.")
 async def silent(interaction: parlance.Interaction) -> None:
     pass
