@@ -78,7 +78,7 @@ class Client(Handlers):
         return self._gateway.session if self._gateway else self._resume_from
 
     def endpoint(self, signing_secret: str) -> Endpoint:
-        """The handler of an Interactions Endpoint, which runs the commands of this client."""
+        """The handler of an Interactions Endpoint, which runs the commands of this client. Raises ValueError if the secret is empty."""
         return Endpoint(signing_secret, self._receive_interaction)
 
     # Running

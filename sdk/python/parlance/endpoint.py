@@ -12,7 +12,7 @@ from aiohttp import web
 
 from .codec import decode
 from .generated.models import Interaction as InteractionData
-from .signatures import SIGNATURE_HEADER, TIMESTAMP_HEADER, verify_request
+from .signatures import SIGNATURE_HEADER, TIMESTAMP_HEADER, to_secret, verify_request
 
 __all__ = ["Endpoint"]
 
@@ -28,7 +28,7 @@ class Endpoint:
     """
 
     def __init__(self, signing_secret: str, start: Callable[[InteractionData], Awaitable[asyncio.Future[None]]]) -> None:
-        self._secret = signing_secret
+        self._secret = to_secret(signing_secret)
         self._start = start
 
     async def receive(self, body: bytes, headers: Mapping[str, str], *, wait: bool = False) -> tuple[int, bytes]:

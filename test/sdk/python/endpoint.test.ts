@@ -19,6 +19,7 @@ describe('sdk/python: verify_request', () => {
       [at(now - 200), true],
       [at(now - 301), false],
       [at(now + 400), false],
+      [{ ...valid, secret: ' s\n' }, true],
       [{ ...valid, secret: 'other' }, false],
       [{ ...valid, body: '{}' }, false],
       [{ ...valid, signature: null }, false],
@@ -33,6 +34,21 @@ describe('sdk/python: verify_request', () => {
   });
 });
 
+describe('sdk/python: an empty signing secret', () => {
+  const run = usePrograms();
+
+  for (const secret of ['', ' \n'])
+    it(`is refused: ${JSON.stringify(secret)}`, async () => {
+      const endpoint = run('endpoint', { PARLANCE_TOKEN: 'secret', SIGNING_SECRET: secret }, 'aiohttp', '0');
+      expect(await endpoint.ended).to.equal(1);
+      const now = Math.floor(Date.now() / 1000);
+      const verifying = run('signatures');
+      verifying.write([{ secret, body: '', timestamp: String(now), signature: sign(secret, '', now) }]);
+      expect(await verifying.ended).to.equal(1);
+      for (const program of [endpoint, verifying]) expect(program.log()).to.include('ValueError: signing_secret is empty');
+    });
+});
+
 for (const kind of ['aiohttp', 'http.server'])
   describe(`sdk/python: an Interactions Endpoint with ${kind}`, () => {
     let port: number;
@@ -43,7 +59,7 @@ for (const kind of ['aiohttp', 'http.server'])
     const run = usePrograms({ all: true });
     let program: Program;
     before(async () => {
-      program = run('endpoint', { ...kit.env(), SIGNING_SECRET: kit.bot.signingSecret }, kind, String(port));
+      program = run('endpoint', { ...kit.env(), SIGNING_SECRET: `${kit.bot.signingSecret}\n` }, kind, String(port));
       await program.waitFor(({ listening }) => listening === port);
       const saved = await kit.api.call('PATCH', `/api/applications/${kit.bot.applicationId}`, {
         as: kit.owner.as,

@@ -31,8 +31,8 @@ async def slow(interaction: parlance.Interaction) -> None:
 
 async def main(kind: str, port: int) -> None:
     loop = asyncio.get_running_loop()
-    await bot.register_commands()
     endpoint = bot.endpoint(os.environ["SIGNING_SECRET"])
+    await bot.register_commands()
     if kind == "aiohttp":
         app = web.Application()
         app.router.add_post("/", endpoint.aiohttp)
