@@ -74,10 +74,11 @@ class Request:
     def turn(self) -> tuple[str, str, str] | None:
         """
         Requests with the same turn are sent one after another, so that posts into a channel arrive in the order of the calls: those with a body, a method, and an
-        object. None: the order does not matter.
+        object. In a channel, reactions, pins and the like have a turn without a body. None: the order does not matter.
         """
         has_body = self.body is not None or self.files or self.image is not None
-        return (self.method, self.path.split("{")[0], self.owner) if has_body and self.params else None
+        changes_channel = self.method in ("PUT", "POST") and self.path.startswith("/api/channels/")
+        return (self.method, self.path.split("{")[0], self.owner) if self.params and (has_body or changes_channel) else None
 
 
 class NoAnswer(Exception):

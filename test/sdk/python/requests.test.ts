@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { unknownId } from '../../harness/factories.ts';
+import { send } from '../../harness/requests.ts';
 import { use } from '../../harness/use.ts';
 import { startFlakyApi } from '../javascript/flaky-api.ts';
 import { ScriptedService } from '../javascript/scripted-service.ts';
@@ -37,6 +38,29 @@ describe('sdk/python: requests', () => {
       const ids = posted.map(({ id }) => BigInt(id));
       expect(ids).to.deep.equal(ids.toSorted((a, b) => Number(a - b)));
     });
+
+  it('add reactions and pins in the order of the calls', async () => {
+    const channel = kit.server.general;
+    const allowed = { allow: 1 << 5, deny: 0 }; // Manage Messages, to pin
+    await send(kit.api, 200, kit.owner, 'PUT', `/api/channels/${channel}/overwrites/${kit.bot.id}`, allowed);
+    const ids: string[] = [];
+    for (const content of ['a', 'b', 'c', 'd']) ids.push((await succeed<{ id: string }>('create_message', [channel], { content })).id);
+    const [message = ''] = ids;
+    const emojis = ['🎲', '👋', '👍', '🎉'];
+    for (const [call, paths] of [
+      ['add_reaction', emojis.map((emoji) => [channel, message, emoji])],
+      ['pin_message', ids.map((id) => [channel, id])],
+    ] as const) {
+      const [first = [], ...others] = paths;
+      await succeed(call, first); // so that the rate limit is known, for which other requests wait
+      flaky.delaysMs.push(200);
+      await Promise.all(others.map((path) => succeed(call, path)));
+    }
+    const { reactions } = await succeed<{ reactions: { emoji: string }[] }>('get_message', [channel, message]);
+    expect(reactions.map(({ emoji }) => emoji)).to.deep.equal(emojis);
+    const pins = await succeed<{ id: string }[]>('list_pins', [channel]);
+    expect(pins.map(({ id }) => id)).to.deep.equal(ids.toReversed());
+  });
 
   it('keep the names of files', async () => {
     const names = ['größe.txt', 'my file.txt', '写真 1.txt', 'a+b&c=100%25.txt', "it's.txt"];
