@@ -80,21 +80,28 @@ class Buckets:
     async def wait(self, route: str, owner: str, *, needs_token: bool = True) -> None:
         """
         Takes one request from the buckets of a route, and waits until the service would accept it. Requests without a token do not wait for what is to be learned,
-        because somebody may wait for the answer to a command. Each call needs one of ``update`` or ``fail``.
+        because somebody may wait for the answer to a command. Each call that returns needs one of ``update`` or ``fail``.
         """
         end = asyncio.get_running_loop().time() + LEARN_SECS
+        is_first = False
         while needs_token and route not in self._names:
             learning = self._learning.get(route)
             if learning is None:
                 self._learning[route] = asyncio.Event()
+                is_first = True
                 break
             try:
                 async with asyncio.timeout_at(end):
                     await learning.wait()
             except TimeoutError:
                 break
-        for bucket in self._list(route, owner, needs_token=needs_token):
-            await bucket.take()
+        try:
+            for bucket in self._list(route, owner, needs_token=needs_token):
+                await bucket.take()
+        except asyncio.CancelledError:
+            if is_first:
+                self.fail(route)
+            raise
 
     def fail(self, route: str) -> None:
         """Notes that a request got no answer."""
@@ -135,7 +142,7 @@ class Buckets:
         bucket.left = min(bucket.left, left)
 
     def block(self, route: str, owner: str, headers: Mapping[str, str], seconds: float) -> None:
-        """Holds the requests of the bucket that has refused one back. A refusal that names none of the route's holds those of its own."""
+        """Holds the requests of the bucket that has refused one back. If the refusal names another bucket, the route's own bucket is held."""
         name = headers.get("X-RateLimit-Bucket")
         held = name if name and self._has(route, name) else self._names.get(route)
         if held:

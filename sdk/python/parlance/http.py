@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -32,9 +32,15 @@ __all__ = ["Http", "Request"]
 log = logging.getLogger("parlance")
 
 TIME_LIMIT_SECS = 60.0
-"""No attempt begins later than this after the first one, and nothing waits longer for a rate limit."""
+"""
+Failed requests are repeated for this long after the first attempt, which may have waited for the rate limit before. A refusal that names a longer wait is raised.
+"""
 LEAST_DELAY_SECS = 0.01
-"""The delay after a rate limit that names a shorter one."""
+"""The delay after a rate limit that names a shorter one. It doubles with each attempt, up to ``LONGEST_DELAY_SECS``."""
+LONGEST_DELAY_SECS = 8.0
+"""The longest delay, unless the answer names a longer one."""
+NO_LIMITS = ("exported_recently", "images_waiting", "slowmode", "two_factor_locked")
+"""The codes of 429 that limit something else than requests, so nothing is repeated."""
 TEMPORARY = (500, 502, 503, 504)
 KNOWN_WARNINGS = 1000
 
@@ -126,13 +132,16 @@ class Http:
 
     async def _repeat(self, request: Request, headers: Mapping[str, str], body: bytes | None, attempts: int) -> Any:
         can_repeat = request.method != "POST" or request.creates
-        deadline = time.monotonic() + TIME_LIMIT_SECS
+        deadline = inf
         attempt, may_be_done = 0, False
         while True:
             attempt += 1
-            delay = random.uniform(0, min(8.0, 0.5 * 2**attempt))
+            delay = random.uniform(0, min(LONGEST_DELAY_SECS, 0.5 * 2**attempt))
+            await self._buckets.wait(request.name, request.owner, needs_token=request.needs_token)
+            if attempt == 1:
+                deadline = time.monotonic() + TIME_LIMIT_SECS
             try:
-                status, answer_headers, answer = await self._send_limited(request, headers, body)
+                status, answer_headers, answer = await self._send_allowed(request, headers, body)
             except (aiohttp.ClientError, asyncio.TimeoutError, OSError, NoAnswer) as error:
                 if self._is_closed:
                     raise ParlanceError(f"{request.name}: the client was stopped") from error
@@ -148,10 +157,11 @@ class Http:
                 if status == 404 and request.method == "DELETE" and may_be_done:
                     return None  # an earlier attempt, whose answer was lost, has deleted it
                 is_running = refusal.code == "idempotency_conflict" and attempt > 1
-                is_limited = refusal.code in ("rate_limited", "http_429")
+                is_limited = status == 429 and refusal.code not in NO_LIMITS
                 is_repeated = attempt < attempts and status in TEMPORARY and can_repeat
                 if refusal.retry_after is not None:
-                    delay = max(LEAST_DELAY_SECS if is_limited else delay, refusal.retry_after)
+                    least = min(LONGEST_DELAY_SECS, LEAST_DELAY_SECS * 2**attempt) if is_limited else delay
+                    delay = max(least, refusal.retry_after)
                 if not (is_running or is_limited or is_repeated) or time.monotonic() + delay > deadline:
                     raise refusal
                 if is_limited:
@@ -160,9 +170,8 @@ class Http:
                 log.debug("%s: %s %s; trying again in %.2f s", request.name, status, refusal.code, delay)
             await asyncio.sleep(delay)
 
-    async def _send_limited(self, request: Request, headers: Mapping[str, str], body: bytes | None) -> tuple[int, Mapping[str, str], Any]:
-        """One attempt, when the rate limit allows it."""
-        await self._buckets.wait(request.name, request.owner, needs_token=request.needs_token)
+    async def _send_allowed(self, request: Request, headers: Mapping[str, str], body: bytes | None) -> tuple[int, Mapping[str, str], Any]:
+        """One attempt, after the rate limit has allowed it."""
         try:
             status, answer_headers, answer = await self._send_once(request, headers, body)
         except BaseException:

@@ -19,9 +19,14 @@ export function useCalls(kit: PythonKit, url: () => string, env: Record<string, 
   before(() => {
     program = run('calls', { ...kit.env(), PARLANCE_URL: url(), ...env });
   });
-  const call = async (name: string, path: string[], fields: object = {}): Promise<{ result?: unknown; error?: Failure }> => {
+  const call = async (
+    name: string,
+    path: string[],
+    fields: object = {},
+    options: { cancelAfter?: number } = {},
+  ): Promise<{ result?: unknown; error?: Failure }> => {
     const id = ++count;
-    program.write({ id, call: name, path, fields });
+    program.write({ id, call: name, path, fields, ...options });
     return program.waitFor((line) => line.id === id);
   };
   const succeed = async <T>(...request: Parameters<typeof call>): Promise<T> => {
@@ -31,5 +36,5 @@ export function useCalls(kit: PythonKit, url: () => string, env: Record<string, 
   };
   const fail = async (...request: Parameters<typeof call>): Promise<Failure> =>
     (await call(...request)).error ?? expect.fail('it succeeded');
-  return { succeed, fail, log: () => program.log(), warning: () => program.waitFor(({ warning }) => warning !== undefined) };
+  return { call, succeed, fail, log: () => program.log(), warning: () => program.waitFor(({ warning }) => warning !== undefined) };
 }

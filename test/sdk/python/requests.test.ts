@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { catalogue } from '../../../lib/base/errors.ts';
 import { unknownId } from '../../harness/factories.ts';
 import { send } from '../../harness/requests.ts';
 import { use } from '../../harness/use.ts';
@@ -227,6 +228,45 @@ describe('sdk/python: the rate limit of a channel', () => {
   });
 });
 
+describe('sdk/python: limits of time', () => {
+  const kit = usePythonKit();
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  // What waits until the limit of a route is known would wait for longer than the tests.
+  const { call, succeed, fail } = useCalls(kit, () => flaky.url, { TIME_LIMIT_SECS: '2', LEARN_SECS: '600' });
+  const limited = { status: 429, headers: { 'retry-after': '0' }, body: '' };
+  /** Makes the program wait for 3 seconds before its next request. */
+  const exhaust = async (): Promise<void> => {
+    const values = { bucket: 'caller', limit: '1', remaining: '0', 'reset-after': '3' };
+    flaky.addedHeaders = Object.fromEntries(Object.entries(values).map(([name, value]) => [`x-ratelimit-${name}`, value]));
+    await succeed('get_me', []);
+    flaky.addedHeaders = {};
+  };
+  beforeEach(() => {
+    flaky.plan.length = 0;
+    flaky.arrivals.length = 0;
+  });
+
+  it('hold few requests after refusals that name no delay', async () => {
+    flaky.plan.push(...Array.from({ length: 1000 }, () => limited));
+    expect(await fail('get_instance', [])).to.include({ status: 429 });
+    expect(flaky.arrivals.length).to.be.within(2, 8);
+  });
+
+  it('do not count the wait for the rate limit before the first attempt', async () => {
+    await exhaust();
+    flaky.plan.push(limited);
+    await succeed('get_me', []);
+    expect(flaky.arrivals).to.have.length(3);
+  });
+
+  it('do not hold a request back whose predecessor was cancelled while it waited', async () => {
+    await exhaust();
+    expect((await call('list_servers', [], {}, { cancelAfter: 0.05 })).error?.code).to.equal('cancelled');
+    await succeed('list_servers', []);
+    expect(flaky.arrivals).to.have.length(2);
+  });
+});
+
 describe('sdk/python: answers of others than Parlance', () => {
   const kit = usePythonKit();
   const front = use(() => startFrontServer(() => kit.api.url));
@@ -250,6 +290,21 @@ describe('sdk/python: answers of others than Parlance', () => {
         front.answers.push({ status: 429, headers, body }, { status: 429, headers, body }, { status: 429, headers, body });
         await succeed('start_typing', [kit.server.general]);
         expect(front.arrivals).to.have.length(4);
+      });
+
+  for (const body of ['{"code":429,"message":"Slow down"}', '{"code":"TOO_MANY_REQUESTS"}', '{"code":null}', '{"code":["slow"]}'])
+    it(`wait after 429 with ${body}`, async () => {
+      front.answers.push({ status: 429, headers: { 'retry-after': '0.02' }, body });
+      await succeed('start_typing', [kit.server.general]);
+      expect(front.arrivals).to.have.length(2);
+    });
+
+  for (const [code, { status }] of Object.entries(catalogue))
+    if (status === 429 && code !== 'rate_limited')
+      it(`are told from the refusal ${code} of Parlance, which is not repeated`, async () => {
+        front.answers.push({ status, body: JSON.stringify({ code, message: 'Later.', retryAfter: 0.02 }) });
+        expect((await fail('start_typing', [kit.server.general])).code).to.equal(code);
+        expect(front.arrivals).to.have.length(1);
       });
 
   for (const answer of [page, redirect])

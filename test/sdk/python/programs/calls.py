@@ -1,4 +1,7 @@
-"""Calls the operations that it reads from stdin, as lines of JSON, and prints their results."""
+"""
+Calls the operations that it reads from stdin, as lines of JSON, and prints their results. A call with ``cancelAfter`` is cancelled after that many seconds. With
+TIME_LIMIT_SECS and LEARN_SECS, the kit has other limits of time.
+"""
 
 import asyncio
 import json
@@ -8,9 +11,13 @@ import sys
 from typing import Any
 
 import parlance
+import parlance.buckets
+import parlance.http
 from parlance.codec import decode, encode
 
 logging.basicConfig(level=logging.INFO)
+parlance.http.TIME_LIMIT_SECS = float(os.environ.get("TIME_LIMIT_SECS", "60"))
+parlance.buckets.LEARN_SECS = float(os.environ.get("LEARN_SECS", "2"))
 
 
 async def send_back(bot: parlance.Client, channel_id: str, message_id: str) -> parlance.Message:
@@ -26,10 +33,11 @@ async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
         fields["embeds"] = [decode(parlance.Embed, embed) for embed in fields["embeds"]]
     answer: dict[str, Any] = {"id": request["id"]}
     try:
-        if request["call"] == "send_back":
-            answer["result"] = encode(await send_back(bot, *request["path"]))
-        else:
-            answer["result"] = encode(await getattr(bot.api, request["call"])(*request["path"], **fields))
+        async with asyncio.timeout(request.get("cancelAfter")):
+            if request["call"] == "send_back":
+                answer["result"] = encode(await send_back(bot, *request["path"]))
+            else:
+                answer["result"] = encode(await getattr(bot.api, request["call"])(*request["path"], **fields))
     except parlance.ApiError as error:
         answer["error"] = {
             "text": str(error),
@@ -41,6 +49,8 @@ async def call(bot: parlance.Client, request: dict[str, Any]) -> None:
         }
     except parlance.RequestFailed as error:
         answer["error"] = {"text": str(error), "code": "failed"}
+    except TimeoutError:
+        answer["error"] = {"text": "it was cancelled", "code": "cancelled"}
     except ValueError as error:
         answer["error"] = {"text": str(error), "code": "refused by the kit"}
     print(json.dumps(answer), flush=True)
