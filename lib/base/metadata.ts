@@ -1,6 +1,6 @@
 /*
  * Removes from files what a camera or an editor wrote into them besides the picture: place, time, device, names, comments. It keeps what decides how the picture
- * looks: colour profiles, animation, orientation. Files are untrusted: all loops move forward, and what cannot be read stays as it is.
+ * looks: colour profiles, animation, the orientation of a JPEG or TIFF. Files are untrusted: all loops move forward, and what cannot be read stays as it is.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { findBox, readBoxes } from './animation.ts';
@@ -84,30 +84,45 @@ function isShownSegment(segment: Buffer, marker: number): boolean {
   return marker === 0xe0 || marker === 0xee || !((marker >= 0xe0 && marker <= 0xef) || marker === 0xfe);
 }
 
+/** The orientation in an EXIF block; 1 if it has none or cannot be read. */
+function readOrientation(tiff: Buffer): number {
+  try {
+    const [main] = readTiffDirectories(tiff);
+    return main?.entries.find(({ tag }) => tag === tiffTags.orientation)?.firstValue ?? 1;
+  } catch (error) {
+    if (error instanceof RangeError) return 1;
+    throw error;
+  }
+}
+
 /** An EXIF segment that has only the orientation of `segment`; empty if that has none. */
 function toOrientationSegment(segment: Buffer): Buffer {
   if (latin1(segment, 4, 8) !== 'Exif') return Buffer.alloc(0);
-  const tiff = segment.subarray(10);
-  const [main] = readTiffDirectories(tiff);
-  const orientation = main?.entries.find(({ tag }) => tag === tiffTags.orientation)?.firstValue ?? 1;
+  const orientation = readOrientation(segment.subarray(10));
   if (orientation < 2 || orientation > 8) return Buffer.alloc(0);
   return Buffer.from(`ffe100224578696600004d4d002a0000000800010112000300000001000${orientation}000000000000`, 'hex');
 }
+
+/** Whether compressed data of a JPEG continue after 0xff and this byte. */
+const isInsideScan = (next = 0): boolean => next === 0 || next === 0xff || (next >= 0xd0 && next <= 0xd7);
 
 function cleanJpeg(file: Buffer): Buffer {
   const kept = [file.subarray(0, 2)];
   for (let at = 2; at + 4 <= file.length; ) {
     const marker = file.readUInt8(at + 1);
+    if (file[at] !== 0xff) return Buffer.concat([...kept, file.subarray(at)]); // no JPEG any more
+    if (marker === 0xff) {
+      at++; // any number of fill bytes may precede a marker
+      continue;
+    }
     const end = at + 2 + file.readUInt16BE(at + 2);
-    if (file[at] !== 0xff || end > file.length) return file; // no JPEG any more
     const segment = file.subarray(at, end);
     if (isShownSegment(segment, marker)) kept.push(segment);
     else if (marker === 0xe1) kept.push(toOrientationSegment(segment));
     at = end;
     if (marker !== 0xda) continue;
-    // Compressed data follow, in which 0xff comes only before 0x00 and before the numbers of restarts.
-    while (at < file.length && (file[at] !== 0xff || file[at + 1] === 0 || ((file[at + 1] ?? 0) >= 0xd0 && (file[at + 1] ?? 0) <= 0xd7)))
-      at++;
+    // Compressed data follow, in which 0xff comes only before 0x00, before the numbers of restarts and before fill bytes.
+    while (at < file.length && (file[at] !== 0xff || isInsideScan(file[at + 1]))) at++;
     kept.push(file.subarray(end, at));
     // Phones append a video or a second picture, with metadata of its own.
     if (file[at + 1] === 0xd9) return Buffer.concat([...kept, file.subarray(at, at + 2)]);
@@ -169,8 +184,8 @@ function* readTiffDirectories(tiff: Buffer): Generator<TiffDirectory> {
         for (let sub = value; sub < value + bytes && waiting.length < 100; sub += wordBytes)
           waiting.push({ at: read(sub, wordBytes), isPrivate });
     }
-    if (!isPrivate) waiting.push({ at: read(to, wordBytes), isPrivate: false });
     yield { from, to, isPrivate, entries };
+    if (!isPrivate) waiting.push({ at: read(to, wordBytes), isPrivate: false });
   }
 }
 

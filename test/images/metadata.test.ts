@@ -78,6 +78,26 @@ const cut = async (image: Sharp): Promise<Buffer> => {
   return whole.subarray(0, whole.length - 200);
 };
 
+/** A JPEG that cannot be decoded to its end, with `segments` before its own. */
+const brokenJpeg = async (...segments: readonly Buffer[]): Promise<Buffer> => {
+  const jpeg = await cut(picture(640, 480).jpeg());
+  return Buffer.concat([jpeg.subarray(0, 2), ...segments, jpeg.subarray(2)]);
+};
+/** A segment of a JPEG after `fill` fill bytes. */
+const segmentOf = (marker: number, body: Buffer, fill = 0): Buffer => {
+  const head = Buffer.from([...Array<number>(fill).fill(0xff), 0xff, marker, 0, 0]);
+  head.writeUInt16BE(body.length + 2, fill + 2);
+  return Buffer.concat([head, body]);
+};
+/** An EXIF block with the secret as its maker and the orientation 6, which ends after its last entry. */
+const cutExif = (): Buffer => {
+  const entries = Buffer.from(`0002010f0002${'0'.repeat(8)}00000008011200030000000100060000`, 'hex');
+  entries.writeUInt32BE(secret.length, 6);
+  const head = Buffer.from('4d4d002a00000000', 'hex');
+  head.writeUInt32BE(8 + secret.length, 4);
+  return Buffer.concat([text('Exif\0\0'), head, text(secret), entries]);
+};
+
 /** Files that are not converted, each with the secret in all places of its format where metadata may be. */
 const files: readonly (readonly [name: string, make: () => Buffer | Promise<Buffer>])[] = [
   [
@@ -105,6 +125,10 @@ const files: readonly (readonly [name: string, make: () => Buffer | Promise<Buff
   ['trailing.gif', () => Buffer.concat([gif, text(secret)])],
   ['sequence.avif', avifSequence],
   ['broken.jpg', () => cut(withMetadata(picture(640, 480)).jpeg())],
+  ['broken-fill-bytes.jpg', () => brokenJpeg(segmentOf(0xfe, text(secret), 1), segmentOf(0xe1, cutExif(), 3))],
+  ['broken-exif.jpg', () => brokenJpeg(segmentOf(0xe1, cutExif()))],
+  ['broken-first-entry.jpg', () => brokenJpeg(segmentOf(0xe1, cutExif().subarray(0, -20)))],
+  ['broken-in-exif.jpg', () => Buffer.concat([Buffer.from('ffd8', 'hex'), segmentOf(0xe1, cutExif()).subarray(0, -4)])],
   [
     'pages.tif',
     async () =>
@@ -144,6 +168,13 @@ describe('metadata of files that are not converted', () => {
   it('keeps the orientation of a JPEG and its colour profile', async () => {
     const jpeg = await picture().withIccProfile('p3').withMetadata({ orientation: 6 }).withExifMerge(exif).jpeg().toBuffer();
     expect(await sharp(removeMetadata(Buffer.from(jpeg))).metadata()).to.include({ orientation: 6, hasProfile: true, width: 64 });
+  });
+
+  it('keeps the orientation of a JPEG whose EXIF block is cut off after its last entry', async () => {
+    const jpeg = await brokenJpeg(segmentOf(0xe1, cutExif(), 2));
+    expect((await sharp(jpeg).metadata()).orientation, 'the upload').to.equal(6);
+    const cleaned = removeMetadata(Buffer.from(jpeg));
+    expect([cleaned.includes(secret), (await sharp(cleaned).metadata()).orientation]).to.deep.equal([false, 6]);
   });
 
   it('keeps a file without metadata as it is', async () => {
