@@ -143,6 +143,8 @@ export const limits = {
   threadsPerServerPerMinute: 60,
   viewChangesPerSecond: 20,
   viewChangesBurst: 2000,
+  givenViewsPerSecond: 100,
+  givenViewsBurst: 10_000,
   copiesPerSecond: 100,
   copiesBurst: 10_000,
   newServersBurst: 200,

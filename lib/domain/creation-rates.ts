@@ -31,31 +31,48 @@ export async function countCreation(platform: ApiPlatform, buckets: readonly Buc
   }
 }
 
+/** The bucket of changes of who can view channels. A change counts once for each of the channels, because an event is sent for each. */
+const toViewBucket = (key: string, channels: number): Bucket => ({
+  key: `views:${key}`,
+  perSecond: limits.viewChangesPerSecond,
+  burst: limits.viewChangesBurst,
+  cost: channels,
+});
+
 /**
- * Counts a change of who can view channels in the buckets with these keys, once for each of the channels, because an event is sent for each. Refuses
- * `rate_limited`. Counts nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
+ * Counts a change of a role or of the owner that changes who can view the channels of a server, for `actor` and then for the server. Refuses `rate_limited`.
+ * Counts nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
  */
-async function countChannelViews(platform: ApiPlatform, channels: number, keys: readonly string[]): Promise<void> {
-  const size = { perSecond: limits.viewChangesPerSecond, burst: limits.viewChangesBurst, cost: channels };
-  if (channels > 0)
+export async function countViewChange(platform: ApiPlatform, actor: Actor, access: ServerAccess): Promise<void> {
+  const { length } = await access.channels();
+  if (length > 0)
     await countCreation(
       platform,
-      keys.map((key) => ({ key: `views:${key}`, ...size })),
+      [actor.id, access.server._id].map((key) => toViewBucket(key, length)),
     );
 }
 
-/** Counts a change of a role or of the owner that changes who can view the channels of a server, for the server and for `actor`. */
-export const countViewChange = async (platform: ApiPlatform, actor: Actor, access: ServerAccess): Promise<void> =>
-  countChannelViews(platform, (await access.channels()).length, [access.server._id, actor.id]);
-
-/** Counts a change of one member's roles, by the channels that `roleId` can show or hide. */
-export async function countMemberViewChange(platform: ApiPlatform, access: ServerAccess, userId: string, roleId: string): Promise<void> {
-  const { server } = access;
+/**
+ * Counts a change of one member's roles, by the channels that `roleId` can show or hide: for `actor` in the server, and for the member. Refuses `rate_limited`.
+ * Counts nothing while RATE_LIMIT is off (docs/behavior/requests.md#creation-limits).
+ */
+export async function countMemberViewChange(
+  platform: ApiPlatform,
+  actor: Actor,
+  { server, channels }: ServerAccess,
+  { userId, roleId }: { userId: string; roleId: string },
+): Promise<void> {
   const [everyone] = server.roles;
   const permissions = server.roles.find(({ id }) => id === roleId)?.permissions ?? 0;
   const showsAll = (permissions & ~(everyone?.permissions ?? 0) & viewingBits) !== 0;
-  const changed = (await access.channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
-  await countChannelViews(platform, changed.length, [`${server._id}:${userId}`]);
+  const { length } = (await channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
+  // Bots give roles to many members, so they may change more than one member sees of it.
+  const ofActor = { perSecond: limits.givenViewsPerSecond, burst: limits.givenViewsBurst, cost: length };
+  if (length > 0)
+    await countCreation(platform, [
+      { key: `given-views:${server._id}:${actor.id}`, ...ofActor },
+      toViewBucket(`${server._id}:${userId}`, length),
+    ]);
 }
 
 /**

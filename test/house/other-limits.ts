@@ -86,6 +86,8 @@ export const others: Limits = {
   threadsPerServerPerMinute: 60,
   viewChangesPerSecond: 20,
   viewChangesBurst: 2000,
+  givenViewsPerSecond: 100,
+  givenViewsBurst: 10_000,
   copiesPerSecond: 100,
   copiesBurst: 10_000,
   gatewayHandshakesPerSecond: 1,

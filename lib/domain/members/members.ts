@@ -77,7 +77,7 @@ export async function setMemberRole(
   const { userId, roleId, hasRole } = change;
   const target = await requireMember(context, userId);
   requireAssignable(context, roleId);
-  if (target.roles.includes(roleId) !== hasRole) await countMemberViewChange(platform, context.access, userId, roleId);
+  if (target.roles.includes(roleId) !== hasRole) await countMemberViewChange(platform, actor, context.access, change);
   const outcome = await changeMemberRole(platform, { serverId, userId, roleId, hasRole });
   if (outcome === 'not-member') refuse('not_found', { what: 'member' });
   if (outcome === 'unchanged') return;

@@ -147,37 +147,41 @@ async function insertRole(platform: Platform, actor: Actor, serverId: string, ro
   }
 }
 
-/**
- * Changes a role below the caller's highest; missing fields stay. Needs Manage Roles and every permission that changes. For `@everyone` only the permissions
- * can change, and a bot's own role keeps its name. `position` moves the role there and shifts the others.
- */
-export async function updateRole(platform: ApiPlatform, actor: Actor, serverId: string, roleId: string, patch: RolePatch): Promise<Role> {
-  const { access } = await requireServer(platform, actor, serverId, 'Manage Roles');
-  const { permissions: before } = access.server.roles[requireRolePosition(access.server, roleId)] as RoleDoc;
-  if (((patch.permissions ?? before) ^ before) & viewingBits) await countViewChange(platform, actor, access);
+/** How `patch` changes the role. Refuses what `updateRole` refuses of it. */
+function planRoleChange({ server, rank, permissions }: RoleContext, roleId: string, patch: RolePatch): RoleChange {
+  const { roles } = server;
+  const from = requireRolePosition(server, roleId);
+  const role = roles[from] as RoleDoc;
   const set: Partial<RoleDoc> = {
     ...(patch.name === undefined ? {} : { name: patch.name.trim() }),
     ...(patch.color === undefined ? {} : { color: patch.color?.toLowerCase() ?? null }),
     ...(patch.hoist === undefined ? {} : { hoist: patch.hoist }),
     ...(patch.permissions === undefined ? {} : { permissions: patch.permissions }),
   };
+  const changes = diffFields(role, set);
+  if (from === 0) requireEveryoneChange(patch, changes);
+  else if (from >= rank) refuse('role_hierarchy');
+  if (role.botId !== null && changes.name) refuseField('/name', 'A bot’s own role always has the name of the bot.');
+  requireGrantable(permissions, role.permissions ^ (set.permissions ?? role.permissions));
+  const to = from === 0 || patch.position === undefined ? from : resolvePosition(patch.position, roles.length - 1, rank);
+  const moved = roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
+  if (to === from) return { roles: moved, changes };
+  const shifted = { from: Math.min(from, to), to: Math.max(from, to) };
+  return { roles: moved, changes: { ...changes, position: { from, to } }, shifted };
+}
+
+/**
+ * Changes a role below the caller's highest; missing fields stay. Needs Manage Roles and every permission that changes. For `@everyone` only the permissions
+ * can change, and a bot's own role keeps its name. `position` moves the role there and shifts the others.
+ */
+export async function updateRole(platform: ApiPlatform, actor: Actor, serverId: string, roleId: string, patch: RolePatch): Promise<Role> {
+  const { access, server: before, member, permissions } = await requireServer(platform, actor, serverId, 'Manage Roles');
+  // What is refused is not counted, so that it does not use up the limit of the server.
+  planRoleChange({ server: before, member, rank: computeRank(before, member), permissions }, roleId, patch);
+  const { permissions: current } = before.roles[requireRolePosition(before, roleId)] as RoleDoc;
+  if (((patch.permissions ?? current) ^ current) & viewingBits) await countViewChange(platform, actor, access);
   const { server, changes } = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-    changeRoles(platform, actor, serverId, 'ROLE_UPDATE', roleId, (context) => {
-      const { rank, permissions } = context;
-      const { roles } = context.server;
-      const from = requireRolePosition(context.server, roleId);
-      const role = roles[from] as RoleDoc;
-      const roleChanges = diffFields(role, set);
-      if (from === 0) requireEveryoneChange(patch, roleChanges);
-      else if (from >= rank) refuse('role_hierarchy');
-      if (role.botId !== null && roleChanges.name) refuseField('/name', 'A bot’s own role always has the name of the bot.');
-      requireGrantable(permissions, role.permissions ^ (set.permissions ?? role.permissions));
-      const to = from === 0 || patch.position === undefined ? from : resolvePosition(patch.position, roles.length - 1, rank);
-      const moved = roles.toSpliced(from, 1).toSpliced(to, 0, { ...role, ...set });
-      if (to === from) return { roles: moved, changes: roleChanges };
-      const shifted = { from: Math.min(from, to), to: Math.max(from, to) };
-      return { roles: moved, changes: { ...roleChanges, position: { from, to } }, shifted };
-    }),
+    changeRoles(platform, actor, serverId, 'ROLE_UPDATE', roleId, (context) => planRoleChange(context, roleId, patch)),
   );
   if (Object.keys(changes).length > 0) {
     platform.wake('relay-server', { serverId });

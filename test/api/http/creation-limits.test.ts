@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
 import { permissionBits } from '../../../lib/base/permissions.ts';
+import type { Server } from '../../../lib/contract/server.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { makeFollowing } from '../../harness/crosspost.ts';
-import { makeMember, makePerson, makeRole, makeServer, postMessage } from '../../harness/factories.ts';
+import { giveRole, makeMember, makePerson, makeRole, makeServer, postMessage } from '../../harness/factories.ts';
 import { type Caller, inParallel, send } from '../../harness/requests.ts';
-import { botOf, channelOf, insertMembers, memberOf, ownerOf, seedServer } from '../../harness/seed.ts';
+import { botOf, channelOf, fillServer, insertMembers, memberOf, ownerOf, seedServer } from '../../harness/seed.ts';
 import { make, use } from '../../harness/use.ts';
 
 describe('limits of creations', () => {
@@ -95,6 +96,60 @@ describe('limits of creations', () => {
         expect(answers.length - 1).to.be.within(allowed, allowed + slack);
         await send(api, 200, owner, 'PATCH', `${roles()}/${role.id}`, { name: 'renamed' });
       });
+
+    it('the role of one member after another, for whoever gives it in a server', async () => {
+      const givenAllowed = Math.floor(limits.givenViewsBurst / (channels + 1));
+      const memberIds = await fillServer(api.platform, server.id, givenAllowed + 2 * slack, 'guest');
+      const answers: Answer<Record<string, unknown>>[] = [];
+      const give = (as: Caller, id?: string) => api.call('PUT', `/api/servers/${server.id}/members/${id}/roles/${role.id}`, { as: as.as });
+      for (const id of memberIds) {
+        answers.push(await give(owner, id));
+        if (answers.at(-1)?.status === 429) break;
+      }
+      expect(countLimited(answers)).to.equal(1);
+      expect(answers.length - 1).to.be.within(givenAllowed, givenAllowed + slack);
+      await send(api, 200, owner, 'PATCH', `${roles()}/${server.id}`, { permissions: 0 });
+      const second = await makeServer(api, owner);
+      const secondRole = await makeRole(api, owner, second.id, { permissions: permissionBits.Administrator });
+      const person = await makeMember(api, owner, second.id);
+      await giveRole(api, owner, second.id, person.id, secondRole.id);
+    });
+
+    for (const [what, permissions, isAbove] of [
+      ['a role above that of the caller', permissionBits.Administrator, true],
+      ['a permission that the caller does not have', permissionBits.Administrator, false],
+    ] as const)
+      it(`not refused changes: ${what}`, async () => {
+        const manager = await makeMember(api, owner, server.id, permissionBits['Manage Roles']);
+        const low = await makeRole(api, owner, server.id, { permissions: 0 });
+        const { roles: all } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`);
+        const highest = isAbove ? await makeRole(api, owner, server.id, { permissions: 0, position: all.length }) : low;
+        for (let at = 0; at <= allowed + slack; at++) {
+          const { status } = await api.call('PATCH', `${roles()}/${highest.id}`, { as: manager.as, body: { permissions } });
+          expect(status).to.equal(403);
+        }
+        await send(api, 200, owner, 'PATCH', `${roles()}/${server.id}`, { permissions: 0 });
+      });
+
+    it('of an account before the server, which others can then change', async () => {
+      const admin = await makeMember(api, owner, server.id, permissionBits.Administrator);
+      let changed = 0;
+      const toggle = async (as: Caller): Promise<Answer<Record<string, unknown>>> => {
+        const body = { permissions: changed % 2 };
+        const answer = await api.call<Record<string, unknown>>('PATCH', `${roles()}/${server.id}`, { as: as.as, body });
+        if (answer.status === 200) changed++;
+        return answer;
+      };
+      const second = await makeServer(api, admin);
+      const positions = Array.from({ length: channels }, (_, at) => at + 1);
+      await api.platform.db.channels.insertMany(positions.map((at) => channelOf(api.platform.ids.next(), second.id, at)));
+      for (let at = 0; at < allowed; at++)
+        await send(api, 200, admin, 'PATCH', `/api/servers/${second.id}/roles/${second.id}`, { permissions: at % 2 });
+      const refused: Answer<Record<string, unknown>>[] = [];
+      for (let at = 0; at <= allowed + slack; at++) refused.push(await toggle(admin));
+      expect(countLimited(refused)).to.be.at.least(allowed + 1);
+      expect((await toggle(owner)).status).to.equal(200);
+    });
   });
 
   it('crossposts of a server and of an account, by the number of copies', async () => {
