@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { cleanFilename, webpFilename } from '../../lib/base/filenames.ts';
 import { countCodePoints } from '../../lib/base/text.ts';
-import { getFile, rawBody, useUploads } from './fixture.ts';
+import { fileDocs, getFile, rawBody, useUploads } from './fixture.ts';
 
 describe('file names', () => {
   for (const [given, stored] of [
@@ -65,6 +65,14 @@ describe('file names and types over HTTP', () => {
     expect((await sent(`${files}; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%E2%82%AC.txt`))?.filename).to.equal('Grüße €.txt');
     expect((await sent(files))?.filename).to.equal('file');
     expect((await sent(`${files}; filename=""`))?.filename).to.equal('file');
+  });
+
+  it('refuses a name that is not in UTF-8, and stores nothing', async () => {
+    const before = (await fileDocs(api)).length;
+    const { body, headers } = rawBody([{ head: `${files}; filename="gr\u{e9}\u{df}e.txt"`, bytes: 'x' }]);
+    const { status, body: answer } = await upload(new Uint8Array(Buffer.from(Buffer.from(body).toString('utf8'), 'latin1')), headers);
+    expect([status, answer.code]).to.deep.equal([400, 'invalid_request']);
+    expect((await fileDocs(api)).length).to.equal(before);
   });
 
   for (const [written, filename] of [

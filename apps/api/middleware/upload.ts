@@ -135,9 +135,9 @@ const filePartName = /^files?(?:\d{1,3}|\[\d{0,3}\])?$/;
  */
 const unescapeQuotes = (disposition: string): string => disposition.replace(/\\"(?!\s*(?:$|;\s*[\w-]+\*?=))/g, '%22');
 
-/** What a part says of itself: its name, its file name, its media type and character set. Refuses a part that is not form data. */
+/** What a part says of itself: its name, its file name, its media type and character set. Refuses a part that is not form data, or whose headers are not UTF-8. */
 function describePart(headers: PartHeaders): Record<'name' | 'filename' | 'charset', string | undefined> & { type: string } {
-  const valueOf = (name: string): string => Buffer.from(headers[name]?.[0] ?? '', 'latin1').toString('utf8');
+  const valueOf = (name: string): string => decodeText(Buffer.from(headers[name]?.[0] ?? '', 'latin1'), undefined, 'a part header');
   const disposition = unescapeQuotes(valueOf('content-disposition'));
   const { type, parameters } = parseDisposition(disposition, { multipart: true });
   if (type !== 'form-data' || /[\r\n]/.test(disposition)) refuseInvalid('a part has no valid Content-Disposition with form-data');
