@@ -164,10 +164,9 @@ const loopback = ['localhost', '127.0.0.1', '[::1]'];
 /** The URL of the gateway by BASE_URL: where the API is reached directly, its own port; behind a proxy `/gateway` on the same origin. */
 function deriveGatewayUrl({ BASE_URL, PORT, GATEWAY_PORT }: Pick<Values, 'BASE_URL' | 'PORT' | 'GATEWAY_PORT'>): string {
   const { protocol, hostname, port: publicPort, host } = new URL(BASE_URL || `http://localhost:${PORT}`);
+  const isDirect = protocol === 'http:' && (publicPort || '80') === String(PORT);
   if (loopback.includes(hostname)) return `ws://localhost:${GATEWAY_PORT}`;
-  return publicPort === String(PORT) && protocol === 'http:'
-    ? `ws://${hostname}:${GATEWAY_PORT}`
-    : `${protocol.replace('http', 'ws')}//${host}/gateway`;
+  return isDirect ? `ws://${hostname}:${GATEWAY_PORT}` : `${protocol.replace('http', 'ws')}//${host}/gateway`;
 }
 
 /** Reads and checks `env`. Throws one Error that names every invalid or missing variable, each on its own line and without its value. */

@@ -19,6 +19,8 @@ describe('settings', () => {
     [{ BASE_URL: 'https://chat.example.org:8443' }, 'wss://chat.example.org:8443/gateway'],
     [{ BASE_URL: 'http://chat.example.org' }, 'ws://chat.example.org/gateway'],
     [{ BASE_URL: 'http://192.168.1.5:8080' }, 'ws://192.168.1.5:8081'],
+    [{ BASE_URL: 'http://chat.lan', PORT: '80' }, 'ws://chat.lan:8081'],
+    [{ BASE_URL: 'https://chat.lan', PORT: '80' }, 'wss://chat.lan/gateway'],
     [{ BASE_URL: 'https://chat.example.org', GATEWAY_URL: 'wss://gate.example.org' }, 'wss://gate.example.org'],
   ] as [Record<string, string>, string][])
     it(`${JSON.stringify(env)}: the gateway is at ${gatewayUrl}`, () => {
