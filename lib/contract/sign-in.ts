@@ -52,8 +52,8 @@ export const OwnSignIn = ObjectOf(
 );
 export type OwnSignIn = Static<typeof OwnSignIn>;
 
-/** `PUT /api/users/@me/sign-in`. */
-export const SignInLinkInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Confirms that the sign-in is linked or unlinked.', {
+/** `PUT` and `DELETE /api/users/@me/sign-in`. */
+export const SignInFactorsInput = ObjectOf({ password: OwnPassword, code: OwnCode }, 'Confirms that the sign-in is linked or unlinked.', {
   code: undefined,
 });
-export type SignInLinkInput = Static<typeof SignInLinkInput>;
+export type SignInFactorsInput = Static<typeof SignInFactorsInput>;

@@ -1,5 +1,5 @@
 import { LoginInput, Session } from '../../../lib/contract/auth.ts';
-import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput } from '../../../lib/contract/sign-in.ts';
+import { OwnSignIn, PendingSignIn, SignInAccountInput, SignInFactorsInput } from '../../../lib/contract/sign-in.ts';
 import {
   createAccountByTicket,
   getOwnSignIn,
@@ -103,7 +103,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Links the pending sign-in of this browser to the caller. Needs the own password, and with two-factor authentication a code. A wrong password counts as a login does.',
-    body: SignInLinkInput,
+    body: SignInFactorsInput,
     reply: { status: 204 },
     errors: [
       'invalid_request',
@@ -130,7 +130,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Unlinks the account of the OpenID Connect provider from the caller. Needs the own password, and with two-factor authentication a code. Sessions stay.',
-    body: SignInLinkInput,
+    body: SignInFactorsInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'two_factor_locked', 'unavailable'],
     run: async (platform, actor, { body, client, countLoginAttempt }) => {

@@ -1,7 +1,7 @@
 import { refuse, refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { LoginInput, Session } from '../../contract/auth.ts';
-import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInLinkInput } from '../../contract/sign-in.ts';
+import type { OwnSignIn, PendingSignIn, SignInAccountInput, SignInFactorsInput } from '../../contract/sign-in.ts';
 import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -117,7 +117,7 @@ export async function linkOwnIdentity(
   platform: ApiPlatform,
   actor: Actor,
   sealedTicket: string | null,
-  { password, code }: SignInLinkInput,
+  { password, code }: SignInFactorsInput,
   client: Client,
 ): Promise<void> {
   const ticket = await requireTicket(platform, sealedTicket);
@@ -140,7 +140,7 @@ async function unlink({ db, now }: Platform, filter: { _id: string } & Partial<C
 export async function unlinkOwnIdentity(
   platform: Platform,
   actor: Actor,
-  { password, code }: SignInLinkInput,
+  { password, code }: SignInFactorsInput,
   client: Client,
 ): Promise<void> {
   const factors = await requireOwnFactors(platform, actor.id, { password, code }, client, '/password');

@@ -126,9 +126,9 @@ export async function endSession(platform: Platform, actor: Actor, tokenId: stri
 }
 
 /**
- * Deletes the sessions of an account but that of `tokenId`, and its login codes. A code that is used at the same moment may store its new session behind the
- * point that a deletion has reached. It is answered only if the session that made it existed after that, so it is found by the next deletion: they are repeated
- * until one finds nothing. Call it in a change of access versions.
+ * Deletes the sessions of an account but that of `tokenId`, and its login codes. A code used at this moment may insert its session after `deleteMany` has passed
+ * its place. `createSession` then checks that the opener still exists, so the next pass finds the new session. Passes repeat until one deletes nothing. Call it
+ * in a change of access versions.
  */
 export async function deleteSessions({ db }: Platform, accountId: string, tokenId: string | null): Promise<void> {
   const others = { accountId, kind: 'session' as const, ...(tokenId !== null && { _id: { $ne: tokenId } }) };

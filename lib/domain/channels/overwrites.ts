@@ -130,7 +130,7 @@ const filterOverwrites = (cond: object): object => ({ $filter: { input: '$overwr
 
 /**
  * Replaces the overwrites of the channel by `replacement`, a value of an aggregation. One update, made only if the overwrites of `checkedIds` are still as they
- * were checked, and there is room for `added` more; null if they have changed.
+ * were checked, and with `isAdded` there is room for one more; null if they have changed.
  */
 async function writeOverwrites(
   platform: EnqueuePlatform,

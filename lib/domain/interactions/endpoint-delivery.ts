@@ -51,13 +51,13 @@ const saveDelivery = (platform: WorkerPlatform, id: string, delivery: DeliveryRe
 /** Stores that the endpoint gave no answer. While the bot may still answer by the callback route, the person is told that it may not. */
 async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc, failure: DeliveryRecord): Promise<void> {
   const startMs = performance.now();
-  const told = await transition(platform, interaction._id, {
+  const updated = await transition(platform, interaction._id, {
     from: 'created',
     window: windows.firstAnswer,
     set: { delivery: { $literal: failure } },
     events: [createUpdateEntry(platform, interaction, 'created', { endpointFailed: true })],
   });
-  if (told) await relayInteraction(platform, told, startMs);
+  if (updated) await relayInteraction(platform, updated, startMs);
   else await saveDelivery(platform, interaction._id, failure);
 }
 

@@ -116,7 +116,7 @@ export interface ApplicationDoc {
   serverCount?: number;
   /** Since when a recount of its servers is pending, because its bot was added to or removed from one. Absent when none is pending. */
   recountAt?: Date;
-  /** The text that the App Directory searches: name and description, normalized by `foldCase`. Each is written together with its original. */
+  /** The text that the App Directory searches: name and description, normalized by `foldSearch`. Each is written together with its original. */
   search?: { name?: string; description?: string };
   /** Slot among the owner's applications, 0-49. The unique index on it enforces the limit of 50. */
   slot: number;

@@ -37,7 +37,7 @@ export interface ServerDoc extends Outbox<ServerEvent> {
   updatesChannelId?: string | null;
   /** What Discovery shows about the server; fields that nobody has set are absent. */
   discovery?: { category?: DiscoveryCategory; description?: string; tags?: string[] };
-  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `foldCase`. Each is written together with its original. */
+  /** The text that Discovery searches: name, description and tags (one on each line), normalized by `foldSearch`. Each is written together with its original. */
   search?: { name?: string; description?: string; tags?: string };
   /** The position that the next new or moved channel gets. It only grows, so no two channels have the same one. */
   nextPosition: number;
@@ -145,7 +145,7 @@ export interface MemberDoc extends Outbox<MemberEvent> {
   joinedAt: Date;
   /** The last number of the server's partition before the join (docs/delivery.md#terms). Absent for members who joined before it was stored. */
   joinNumber?: number;
-  /** The text that a search for members compares: the account's names, normalized by `foldCase`. Absent until it is written for the first time. */
+  /** The text that a search for members compares: the account's names, normalized by `foldSearch`. Absent until it is written for the first time. */
   search?: { username: string; displayName: string };
   /** An id that a join or a rename sets to mark that `search` must be written again. A write of `search` removes it only if it has not changed. */
   renameId?: string;
