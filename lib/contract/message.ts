@@ -71,7 +71,7 @@ export const MessageInteraction = ObjectOf(
 
 /**
  * A message (docs/behavior/messages.md#the-message). `nonce` is only in the 201 response and in MESSAGE_CREATE, `serverId` only in events, and `ephemeral` only
- * in answers that are not stored.
+ * in answers that are not stored as messages.
  */
 export const Message = ObjectOf(
   {
@@ -122,7 +122,7 @@ export const Message = ObjectOf(
     ),
     ephemeral: Type.Optional(
       Type.Boolean({
-        description: 'true for an answer that only the person who used the command sees, and that is not stored. Absent otherwise.',
+        description: 'true for an answer that only the person who used the command sees, and that is not stored as a message. Absent otherwise.',
       }),
     ),
   },
@@ -153,7 +153,7 @@ const embeds = Type.Array(Embed, {
   description: `Rich embeds, at most ${limits.embedsPerMessage}. Default: none. Of messages of accounts, only bots can send them.`,
 });
 const ephemeral = Type.Boolean({
-  description: 'Whether only the person who used the command sees the message. It is then not stored. Default: false.',
+  description: 'Whether only the person who used the command sees the message. It is then not stored as a message. Default: false.',
 });
 
 /** `POST /api/channels/{channelId}/messages` as JSON. */
