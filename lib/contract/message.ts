@@ -122,7 +122,8 @@ export const Message = ObjectOf(
     ),
     ephemeral: Type.Optional(
       Type.Boolean({
-        description: 'true for an answer that only the person who used the command sees, and that is not stored as a message. Absent otherwise.',
+        description:
+          'true for an answer that only the person who used the command sees, and that is not stored as a message. Absent otherwise.',
       }),
     ),
   },

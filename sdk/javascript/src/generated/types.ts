@@ -878,7 +878,7 @@ export interface Message {
   serverId?: string | null;
   /** The `nonce` of the post. Only in the response to the post and in `MESSAGE_CREATE`; absent without one. */
   nonce?: string;
-  /** true for an answer that only the person who used the command sees, and that is not stored. Absent otherwise. */
+  /** true for an answer that only the person who used the command sees, and that is not stored as a message. Absent otherwise. */
   ephemeral?: boolean;
 }
 
@@ -890,7 +890,7 @@ export interface MessageAnswer {
   content?: string;
   /** Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them. */
   embeds?: Embed[];
-  /** Whether only the person who used the command sees the message. It is then not stored. Default: false. */
+  /** Whether only the person who used the command sees the message. It is then not stored as a message. Default: false. */
   ephemeral?: boolean;
 }
 

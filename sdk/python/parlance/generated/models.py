@@ -1149,7 +1149,10 @@ class Message:
     """The `nonce` of the post. Only in the response to the post and in `MESSAGE_CREATE`; absent without one."""
 
     ephemeral: bool | None = None
-    """true for an answer that only the person who used the command sees, and that is not stored. Absent otherwise."""
+    """
+    true for an answer that only the person who used the command sees, and that is not stored as a message. Absent
+    otherwise.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1166,7 +1169,7 @@ class MessageAnswer:
     """Rich embeds, at most 10. Default: none. Of messages of accounts, only bots can send them."""
 
     ephemeral: bool | None = None
-    """Whether only the person who used the command sees the message. It is then not stored. Default: false."""
+    """Whether only the person who used the command sees the message. It is then not stored as a message. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
