@@ -59,13 +59,14 @@ export async function countViewChange(platform: ApiPlatform, actor: Actor, acces
 export async function countMemberViewChange(
   platform: ApiPlatform,
   actor: Actor,
-  { server, channels }: ServerAccess,
+  access: ServerAccess,
   { userId, roleId }: { userId: string; roleId: string },
 ): Promise<void> {
+  const { server } = access;
   const [everyone] = server.roles;
   const permissions = server.roles.find(({ id }) => id === roleId)?.permissions ?? 0;
   const showsAll = (permissions & ~(everyone?.permissions ?? 0) & viewingBits) !== 0;
-  const { length } = (await channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
+  const { length } = (await access.channels()).filter(({ overwrites }) => showsAll || overwrites.some(({ id }) => id === roleId));
   // Bots give roles to many members, so they may change more than one member sees of it.
   const ofActor = { perSecond: limits.givenViewsPerSecond, burst: limits.givenViewsBurst, cost: length };
   if (length > 0)
