@@ -111,6 +111,8 @@ export async function openPage(page: Page, demo: Demo, name: string): Promise<vo
   if (!entry) throw new Error(`no page ${name}`);
   await page.goto(entry.path(demo));
   await page.getByRole('heading', { name: entry.heading }).first().waitFor();
+  // The list of channels has a heading, too. It is shown before the code of a page is loaded.
+  await page.getByRole('main').first().waitFor();
   await entry.open?.(page, demo);
   await page.locator('.spinner').first().waitFor({ state: 'detached' });
 }
