@@ -5,20 +5,10 @@ import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';
 import { dropSession, refreshSession } from './disconnect.ts';
 import { advanceLane, getLane } from './lane.ts';
 import { handlePresence, handlePresences } from './presence.ts';
-import { applyInOrder, interrupt } from './receive.ts';
+import { interrupt } from './receive.ts';
 import type { GatewayNode, LocalAccount, Session } from './state.ts';
 import { sendUnloggedEvent } from './unlogged.ts';
-import { forgetMember } from './visibility.ts';
 import { closeSocket } from './writer.ts';
-
-/** Handles a change of an account's membership of a server. */
-function handleMember(node: GatewayNode, { place: placeName, accountId }: Extract<ControlMessage, { kind: 'member' }>): void {
-  const place = node.places.get(placeName);
-  if (!place || !(node.accounts.has(accountId) || place.members.has(accountId))) return;
-  const lane = getLane(node, place);
-  if (lane.state === 'interrupted') return; // all access data is reloaded when the lane is live again
-  applyInOrder(node, lane, () => forgetMember(node, place, accountId));
-}
 
 /** Handles a mark. Redis published it after all entries up to `n`, so an entry of these that the node has not received was missed. */
 function handleMark(node: GatewayNode, { k: partition, n: number, id, active }: Extract<ControlMessage, { kind: 'mark' }>): void {
@@ -32,12 +22,8 @@ function handleMark(node: GatewayNode, { k: partition, n: number, id, active }: 
   }
   if (lane.gaps.size > 0) return interrupt(node, lane);
   lane.verifiedNumber = number;
-  lane.receivedNumber = Math.max(lane.receivedNumber, number);
-  lane.pendingMarks.get(id)?.onArrived?.();
-  applyInOrder(node, lane, () => {
-    advanceLane(node, lane, number);
-    lane.pendingMarks.get(id)?.resolve(number);
-  });
+  advanceLane(node, lane, number);
+  lane.pendingMarks.get(id)?.resolve(number);
 }
 
 /** Sends an event that is in no log to the sessions in these servers and of these accounts. */
@@ -66,7 +52,6 @@ export async function checkTokens(node: GatewayNode, account: LocalAccount): Pro
 /** Handles a control message. */
 export function handleControl(node: GatewayNode, message: ControlMessage): void {
   if (message.kind === 'mark') return handleMark(node, message);
-  if (message.kind === 'member') return handleMember(node, message);
   if (message.kind === 'broadcast') return handleBroadcast(node, message);
   if (message.kind === 'presence') return handlePresence(node, message);
   if (message.kind === 'presences') return handlePresences(node, message);

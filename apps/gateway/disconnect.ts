@@ -30,7 +30,7 @@ export function dropSession(node: GatewayNode, session: Session, mode: 'end' | '
   session.socket.session = null;
   const { account } = session;
   if (node.sessions.get(session.id) === session) node.sessions.delete(session.id);
-  for (const place of session.places) leavePlace(node, session, place);
+  for (const place of session.places.keys()) leavePlace(node, session, place);
   removePresences(node, session);
   account.sessions.delete(session);
   if (account.sessions.size === 0 && node.accounts.get(account.id) === account) {

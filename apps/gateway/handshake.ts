@@ -1,20 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { delayRefusal } from '../../lib/base/delay-refusal.ts';
 import { Refusal } from '../../lib/base/errors.ts';
-import { type EventName, getMembershipChange, type LoggedData, personEvents } from '../../lib/contract/events.ts';
+import { type EventName, type LoggedData, personEvents } from '../../lib/contract/events.ts';
 import type { SessionData } from '../../lib/contract/gateway.ts';
 import { type Credential, loadCredential } from '../../lib/domain/accounts/credentials.ts';
-import { findJoinedServers } from '../../lib/domain/accounts/joined-servers.ts';
+import { findJoinedServers, type Joined } from '../../lib/domain/accounts/joined-servers.ts';
 import { toPublicUser } from '../../lib/domain/accounts/public-profiles.ts';
+import { waitUntilRelayed } from '../../lib/domain/servers/rules.ts';
 import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { readPosition } from '../../lib/store/redis/log/position.ts';
 import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
-import { closeLostSession, dropSession, refuseResume, releaseSession } from './disconnect.ts';
+import { closeLostSession, dropSession, isActive, refuseResume, releaseSession } from './disconnect.ts';
 import { encodeSessionDispatch } from './frames.ts';
 import { chargeHandshake } from './handshake-budget.ts';
-import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber } from './lane.ts';
+import { getLane, getNodePosition, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier } from './lane.ts';
 import { type Login, selectBotEvents } from './login.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
@@ -34,7 +36,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
     token,
     eventFilter: null,
     state: 'connecting',
-    places: new Set(),
+    places: new Map(),
     partitionNumbers: [],
     placeNumbers: noPlaceNumbers,
     lastPosition: '',
@@ -47,7 +49,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
 
 /** Subscribes to the account's own place, then checks the token again, because the node does not receive token resets before it is subscribed. */
 async function subscribeOwnPlace(node: GatewayNode, session: Session): Promise<Credential | null> {
-  await joinPlaces(node, session, [accountPlace(session.account.id)]);
+  await joinPlaces(node, session, new Map([[accountPlace(session.account.id), '']]));
   return loadCredential(node.platform, session.token);
 }
 
@@ -73,7 +75,7 @@ function toReadyData({ platform }: GatewayNode, account: AccountDoc, session: Se
     sessionId: session.id,
     resumeUrl: platform.config.gatewayUrl,
     ...(account.applicationId ? { applicationId: account.applicationId } : {}),
-    servers: [...session.places].flatMap(({ serverId }) => serverId ?? []),
+    servers: [...session.places.keys()].flatMap(({ serverId }) => serverId ?? []),
     events: [...events].sort(),
   };
 }
@@ -97,21 +99,15 @@ async function identify(
   if ('reason' in events) return closeSocket(node, socket, events.code, events.reason);
   const session = createSession(node, socket, firstCredential, randomBytes(12).toString('base64url'), token);
   const credential = await subscribeOwnPlace(node, session);
-  if (!isOpen(socket)) return;
+  if (!isActive(session)) return;
   if (!credential) return refuseToken(node, socket);
-  // From here on the session receives membership changes in its own place. Memberships are read after that, so that no change is missed.
+  // From here on the session receives the ends and beginnings of memberships in its own place.
   session.partitionNumbers = node.lanes.map(({ sentNumber }) => sentNumber);
   const { id, owner, account } = session;
   session.eventFilter = getEventFilter(node, account, events);
   await addPresenceBot(node, session);
-  const memberships = await findJoinedServers(node.platform, session.account.id);
-  if (!isOpen(socket)) return;
-  await joinPlaces(
-    node,
-    session,
-    memberships.map(({ serverId }) => serverPlace(serverId)),
-  );
-  if (!isOpen(socket)) return;
+  await joinCurrentServers(node, session);
+  if (!isActive(session)) return;
   // In the other partitions the session starts at the current position: the numbers from above may be old, as a lane without places advances once a second.
   const ownPartition = node.eventLog.partitionOf(accountPlace(account.id));
   session.partitionNumbers = node.lanes.map(({ sentNumber, partition }) =>
@@ -122,9 +118,9 @@ async function identify(
     await node.platform.sessions.open({ id, accountId: account.id, events: account.isBot ? events : [], node: node.id, owner });
   } finally {
     // The socket may have closed meanwhile, and Redis may have opened the session without answering. No session may stay open without a socket.
-    if (!isOpen(socket)) void releaseSession(node, { id, accountId: account.id, owner, mode: 'end' });
+    if (!isActive(session)) void releaseSession(node, { id, accountId: account.id, owner, mode: 'end' });
   }
-  if (!isOpen(socket)) return;
+  if (!isActive(session)) return;
   const position = getSessionPosition(session);
   sendEvent(node, session, position, encodeSessionDispatch('READY', position, toReadyData(node, credential.account, session, events)));
   markAuthenticated(node, session, 'replaying');
@@ -138,9 +134,9 @@ async function takeOver(node: GatewayNode, session: Session): Promise<StoredSess
   try {
     stored = await node.platform.sessions.takeOver({ id, accountId: account.id, node: node.id, owner });
   } finally {
-    if (!isOpen(session.socket)) void releaseSession(node, { id, accountId: account.id, owner, mode: 'suspend' });
+    if (!isActive(session)) void releaseSession(node, { id, accountId: account.id, owner, mode: 'suspend' });
   }
-  if (!stored || !isOpen(session.socket)) return stored;
+  if (!stored || !isActive(session)) return stored;
   const oldSession = node.sessions.get(id);
   if (oldSession) closeLostSession(node, oldSession);
   node.sessions.set(id, session);
@@ -148,24 +144,56 @@ async function takeOver(node: GatewayNode, session: Session): Promise<StoredSess
   return stored;
 }
 
-/** The servers of the session at its position; the replay adds servers that the account joined later. Null when its own log does not reach back so far. */
-async function readServersAtPosition(node: GatewayNode, session: Session): Promise<string[] | null> {
-  const [ownPlace] = session.places;
+/** How long a new session waits at most for joins that are not relayed yet, in milliseconds. Those that are not then come as SERVER_CREATE. */
+const joinsTimeoutMs = 1_000;
+
+/**
+ * The servers of the session at its position: those that the account's own log says it is in there, each by the join that is relayed; and the servers of joins
+ * that are not relayed at all. Null when the own log does not reach back so far.
+ */
+async function findServersAtPosition(node: GatewayNode, session: Session): Promise<{ joined: Joined[]; notRelayed: Joined[] } | null> {
+  const [ownPlace] = session.places.keys();
   if (!ownPlace) return null;
   const after = session.partitionNumbers[ownPlace.partition] as number;
-  if (!(await extendTails(node, getLane(node, ownPlace), new Map([[ownPlace, after]])))) return null;
-  const joinedServerIds = new Set(
-    ownPlace.tail
-      .filter(({ head }) => getMembershipChange(head.name) === 'start' && head.number > after)
-      .map(({ payload }) => (JSON.parse(payload.toString('utf8')) as LoggedData<'SERVER_CREATE'>).id),
-  );
   const memberships = await findJoinedServers(node.platform, session.account.id);
   const pending = memberships.flatMap((membership) => membership.pending ?? []);
-  const numbers = pending.length > 0 ? await node.eventLog.readAppendedNumbers(ownPlace.name, pending) : [];
-  const notSentIds = new Set(pending.filter((_, index) => (numbers[index] ?? Number.POSITIVE_INFINITY) > after));
-  return memberships
-    .filter((membership) => !joinedServerIds.has(membership.serverId) && !(membership.pending && notSentIds.has(membership.pending)))
-    .map(({ serverId }) => serverId);
+  const found = pending.length > 0 ? await node.eventLog.readAppendedNumbers(ownPlace.name, pending) : [];
+  const numbers = new Map(pending.map((id, index) => [id, found[index] ?? Number.POSITIVE_INFINITY]));
+  const lane = getLane(node, ownPlace);
+  // So that the tail has every join that was read as relayed. Without Redis, what follows fails.
+  if (lane.state === 'live') await Promise.race([waitForBarrier(node, lane), sleep(joinsTimeoutMs, null, { ref: false })]);
+  if (!(await extendTails(node, lane, new Map([[ownPlace, after]])))) return null;
+  const toKey = (serverId: string, joinId: string): string => `${serverId} ${joinId}`;
+  const laterJoins = new Set(
+    ownPlace.tail.flatMap(({ head: { join, number }, payload }) => {
+      if (!join || number <= after) return [];
+      return toKey((JSON.parse(payload.toString('utf8')) as LoggedData<'SERVER_CREATE'>).id, join.id);
+    }),
+  );
+  const numberOf = ({ pending: eventId }: Joined): number => (eventId === undefined ? 0 : (numbers.get(eventId) ?? 0));
+  return {
+    joined: memberships.filter((one) => numberOf(one) <= after && !laterJoins.has(toKey(one.serverId, one.joinId))),
+    notRelayed: memberships.filter((one) => numberOf(one) === Number.POSITIVE_INFINITY),
+  };
+}
+
+const joinServers = (node: GatewayNode, session: Session, joined: readonly Joined[]): Promise<void> =>
+  joinPlaces(node, session, new Map(joined.map(({ serverId, joinId }) => [serverPlace(serverId), joinId])));
+
+/** Adds the servers of a new session. If the account has just joined some, it first waits until that is relayed, so that READY has them. */
+async function joinCurrentServers(node: GatewayNode, session: Session): Promise<void> {
+  const [ownPlace] = session.places.keys();
+  if (!ownPlace) return;
+  const lane = getLane(node, ownPlace);
+  let found = await findServersAtPosition(node, session);
+  if (found && found.notRelayed.length > 0) {
+    const areRelayed = Promise.all(found.notRelayed.map(({ serverId }) => waitUntilRelayed(node.platform, serverId)));
+    await Promise.race([areRelayed, sleep(joinsTimeoutMs)]);
+    session.partitionNumbers[lane.partition] = await waitForBarrier(node, lane);
+    found = await findServersAtPosition(node, session);
+  }
+  if (!found) throw new Error('the log of the account does not reach back to the beginning of the handshake');
+  if (isActive(session)) await joinServers(node, session, found.joined);
 }
 
 async function resume(
@@ -178,10 +206,10 @@ async function resume(
   if (login.sessionId === null) return refuseResume(node, socket, 'id_missing');
   const session = createSession(node, socket, firstCredential, login.sessionId, token);
   const credential = await subscribeOwnPlace(node, session);
-  if (!isOpen(socket)) return;
+  if (!isActive(session)) return;
   if (!credential) return refuseToken(node, socket);
   const stored = await takeOver(node, session);
-  if (!isOpen(socket)) return;
+  if (!isActive(session)) return;
   if (!stored) return refuseResume(node, socket, 'session_unknown');
   await addPresenceBot(node, session);
   // If the client has received nothing since its last heartbeat, its position is the one that its node had at that time.
@@ -189,14 +217,14 @@ async function resume(
     (login.seq === stored.lastPosition ? readPosition(stored.nodePosition, node.eventLog.partitions) : null) ?? login.position;
   session.partitionNumbers = [...numbers];
   await waitForPosition(node, session);
-  if (!isOpen(socket)) return;
+  if (!isActive(session)) return;
   if (node.lanes.some((lane) => !isKnownNumber(lane, numbers[lane.partition] as number)))
     return refuseResume(node, socket, 'position_unknown');
-  const servers = await readServersAtPosition(node, session);
-  if (!isOpen(socket)) return;
-  if (!servers) return refuseResume(node, socket, 'too_many_missed');
-  await joinPlaces(node, session, servers.map(serverPlace));
-  if (!isOpen(socket)) return;
+  const found = await findServersAtPosition(node, session);
+  if (!isActive(session)) return;
+  if (!found) return refuseResume(node, socket, 'too_many_missed');
+  await joinServers(node, session, found.joined);
+  if (!isActive(session)) return;
   for (const [name, number] of placeNumbers) {
     const place = node.places.get(name);
     if (place && session.places.has(place)) setPlaceNumber(session, place, number);

@@ -15,11 +15,9 @@ export const createLane = (partition: number): Lane => ({
   interruptions: 0,
   isRecovering: false,
   sentNumber: 0,
-  receivedNumber: 0,
   epoch: 0,
   floor: 0,
   epochEnds: new Map(),
-  queue: [],
   heldEntries: [],
   gaps: new Map(),
   onLive: [],
@@ -85,8 +83,7 @@ async function sendMarkOnce(node: GatewayNode, lane: Lane): Promise<number> {
   const { interruptions } = lane;
   const id = node.nextMarkId++;
   const timer = setTimeout(() => lane.pendingMarks.get(id)?.reject(new Error('the mark did not arrive in time')), markTimeoutMs);
-  const onArrived = (): void => clearTimeout(timer);
-  const passed = new Promise<number>((resolve, reject) => lane.pendingMarks.set(id, { resolve, reject, onArrived }));
+  const passed = new Promise<number>((resolve, reject) => lane.pendingMarks.set(id, { resolve, reject }));
   passed.catch(() => undefined); // it may reject before it is awaited
   try {
     if (!(await node.eventLog.publishMark(lane.partition, id, lane.verifiedNumber))) throw new Error('Redis was restarted');

@@ -42,16 +42,11 @@ async function subscribePlaces(node: GatewayNode, lane: Lane, places: readonly P
 
 const resolved = Promise.resolve();
 
-/** The access data of a new server's place: nothing is known yet. */
-const createAccessData = (): Pick<Place, 'members' | 'unknownMembers' | 'loadingMembers' | 'recipients'> => ({
-  members: new Map(),
-  unknownMembers: new Set(),
-  loadingMembers: new Set(),
-  recipients: new Map(),
-});
+/** What a new server's place knows of viewers: nothing. */
+const createViewers = (): Pick<Place, 'unknown' | 'recipients'> => ({ unknown: new Set(), recipients: new Map() });
 
-/** The access data of an account's place, which is always empty. All such places share it to save memory, as every account with a session has one. */
-const noAccessData = createAccessData();
+/** The same for an account's place, where it is always empty. All such places share it to save memory, as every account with a session has one. */
+const noViewers = createViewers();
 
 function createPlace(node: GatewayNode, name: string): Place {
   const serverId = name.startsWith('server:') ? name.slice('server:'.length) : null;
@@ -65,26 +60,25 @@ function createPlace(node: GatewayNode, name: string): Place {
     lastNumber: Number.POSITIVE_INFINITY,
     subscription: resolved,
     rules: null,
-    lastLoad: resolved,
-    nextLoad: null,
-    ...(serverId === null ? noAccessData : createAccessData()),
+    load: null,
+    ...(serverId === null ? noViewers : createViewers()),
   };
   node.places.set(name, place);
   return place;
 }
 
-/** Adds these places to a session; resolves when the node is subscribed to them. */
-export async function joinPlaces(node: GatewayNode, session: Session, names: readonly string[]): Promise<void> {
+/** Adds these places to a session, each with the id of the join (`Session.places`); resolves when the node is subscribed to them. */
+export async function joinPlaces(node: GatewayNode, session: Session, names: ReadonlyMap<string, string>): Promise<void> {
   const newPlaces: Place[] = [];
-  const joinedPlaces = names.map((name) => {
+  const joinedPlaces = [...names].map(([name, joinId]) => {
     const existing = node.places.get(name);
     const place = existing ?? createPlace(node, name);
     if (!existing) newPlaces.push(place);
     place.sessions.add(session);
     node.unusedPlaces.delete(place);
-    if (place.serverId !== null && !place.members.has(session.account.id)) place.unknownMembers.add(session.account.id);
+    if (place.serverId !== null && !place.rules?.members.has(session.account.id)) place.unknown.add(session);
     for (const recipients of place.recipients.values()) recipients.undecided.add(session);
-    session.places.add(place);
+    session.places.set(place, joinId);
     return place;
   });
   for (const [lane, places] of groupBy(newPlaces, (place) => getLane(node, place))) {
@@ -115,11 +109,8 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   place.sessions.delete(session);
   const { id, sessions: accountSessions } = session.account;
   const isUnused = place.sessions.size === 0;
-  if (![...accountSessions].some((other) => other.places.has(place))) {
-    place.unknownMembers.delete(id);
-    place.loadingMembers.delete(id);
-    if (!isUnused) place.members.delete(id);
-  }
+  place.unknown.delete(session);
+  if (!isUnused && ![...accountSessions].some((other) => other.places.has(place))) place.rules?.members.delete(id);
   for (const { sessions, undecided } of place.recipients.values()) {
     sessions.delete(session);
     undecided.delete(session);
@@ -153,7 +144,7 @@ async function readWantedTails(node: GatewayNode, lane: Lane): Promise<void> {
   if (lane.interruptions !== interruptions) return;
   wanted.forEach(({ place }, index) => {
     // The node should have received this entry but has not, so other sessions miss it.
-    if (slices[index]?.entries.some(({ head: { number } }) => number > place.lastNumber && number <= lane.receivedNumber))
+    if (slices[index]?.entries.some(({ head: { number } }) => number > place.lastNumber && number <= lane.sentNumber))
       lane.gaps.set(place, place.lastNumber);
   });
   if (lane.gaps.size > 0) return node.interrupt(lane);

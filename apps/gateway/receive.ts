@@ -1,28 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { idTimeMs } from '../../lib/base/ids.ts';
-import type { TraceSpan } from '../../lib/base/tracing.ts';
+import { limits } from '../../lib/base/limits.ts';
 import { getEventDefinition, getMembershipChange } from '../../lib/contract/events.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
+import { invalidateSession } from './disconnect.ts';
 import { encodeEvent, renderPayload } from './frames.ts';
-import { advanceLane, getLane, getNodePosition, setPlaceNumber } from './lane.ts';
+import { advanceLane, getLane, getNodePosition, getSessionPosition, setPlaceNumber } from './lane.ts';
 import { startTailAt } from './places.ts';
 import { replay } from './replay.ts';
-import { type GatewayNode, type Lane, type LaneItem, type Place, type Session } from './state.ts';
-import { canComputeRecipients, computeRecipients, findUndecided, forgetAccessData, forgetMember, loadAccessFor } from './visibility.ts';
+import { forgetRules, isOldChange } from './rules.ts';
+import type { GatewayNode, Lane, Place, Session } from './state.ts';
+import { computeRecipients, isVisibleNow, moveRules, type SessionEvent } from './visibility.ts';
 import { recheckMember } from './watch.ts';
 import { sendEvent } from './writer.ts';
 
-type EntryItem = Extract<LaneItem, { entry: Entry }>;
-
-/** The most entries that a lane queues or holds back. With more, the lane is interrupted, and its sessions read the log instead. */
-const maxQueuedEntries = 10_000;
-/**
- * How long an entry waits for its access data, in milliseconds times `STORE_TIMEOUT_FACTOR`. It holds up the entries of all other places meanwhile, so this is
- * short. Then the sessions for which it is not decided read the log, and the lane goes on.
- */
-const accessTimeoutMs = 50;
+/** The most entries that an interrupted lane holds back. With more, it reads the state of the log again. */
+const maxHeldEntries = 10_000;
+/** The most bytes that the events of one entry may have to be sent to a session at once. */
+const maxEntryBytes = 256 * 1024;
 /** How long to wait before a failed subscription is retried, in milliseconds. */
 const retryDelayMs = 50;
 
@@ -34,87 +31,92 @@ function startReplay(node: GatewayNode, session: Session): void {
   void replay(node, session);
 }
 
-/** The spans of traced entries on this node, from their arrival until they are written to the sockets. */
-const spans = new WeakMap<Entry, TraceSpan>();
-
-function endSpan(entry: Entry, sockets: number): void {
-  spans.get(entry)?.setAttributes({ 'parlance.event': entry.head.name, 'parlance.sockets': sockets });
-  spans.get(entry)?.end();
-}
-
+/** Sends the entry's event to its receivers. All live sessions have one position, so it is encoded once. */
 function sendToReceivers(node: GatewayNode, entry: Entry, receivers: readonly Session[]): void {
-  const { name, id } = entry.head;
+  const { name } = entry.head;
   if (receivers.length === 0) return;
   const position = getNodePosition(node);
   const bytes = encodeEvent(name, position, renderPayload(entry, node.platform.config.APP_KEY));
   for (const session of receivers) sendEvent(node, session, position, bytes);
   node.metrics.deliveries.inc({ event: name }, receivers.length);
-  if (getEventDefinition(name).isTimed) node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(id)) / 1000);
+}
+
+/**
+ * Sends sessions the channels that they gained and lost by an entry, after the entry's event if they receive it. Only the last of several events has the
+ * position of the entry, so a client that loses its socket in between is sent all of them again.
+ */
+function sendViewEvents(
+  node: GatewayNode,
+  place: Place,
+  viewEvents: ReadonlyMap<string, readonly SessionEvent[]>,
+  previousPosition: string,
+  receivers: readonly Session[],
+  entry: Entry,
+): void {
+  const position = getNodePosition(node);
+  const encoded = new Map<SessionEvent, Map<string, Buffer[]>>();
+  const encode = (event: SessionEvent, at: string): Buffer[] => {
+    const byPosition = encoded.get(event) ?? new Map<string, Buffer[]>();
+    encoded.set(event, byPosition);
+    const bytes = byPosition.get(at) ?? encodeEvent(event.name, at, event.payload);
+    byPosition.set(at, bytes);
+    return bytes;
+  };
+  const own: SessionEvent = { name: entry.head.name, payload: entry.payload, viewedAs: null };
+  const received = new Set(receivers);
+  for (const session of place.sessions) {
+    const isWanted = (event: SessionEvent): boolean =>
+      (session.eventFilter === null || session.eventFilter.has(event.name)) && isVisibleNow(place, session, event);
+    const changed = session.state === 'live' ? (viewEvents.get(session.account.id) ?? []).filter(isWanted) : [];
+    const events = received.has(session) ? [own, ...changed] : changed;
+    for (const [index, event] of events.entries()) {
+      const at = index === events.length - 1 ? position : previousPosition;
+      sendEvent(node, session, at, encode(event, at));
+      node.metrics.deliveries.inc({ event: event.name });
+    }
+  }
 }
 
 /** Whether the entry adds or removes a place of its account's sessions. Such an entry is sent by their replay, which then reads the new place. */
 const changesPlaces = ({ head }: Entry): boolean => getMembershipChange(head.name) !== undefined;
 
-/** Delivers the first entry of the lane. The sessions for which its access data did not load in time read it from the log. */
-function deliverEntry(node: GatewayNode, lane: Lane, { place, entry }: EntryItem): void {
-  for (const session of changesPlaces(entry) ? place.sessions : [...findUndecided(node, place, entry)]) startReplay(node, session);
-  advanceLane(node, lane, entry.head.number);
+/** Whether the events of an entry are so many that a replay must send them, which waits for the client. */
+const isLarge = (events: readonly SessionEvent[]): boolean => events.reduce((sum, { payload }) => sum + payload.length, 0) > maxEntryBytes;
+
+/** Passes an entry on to the live sessions. Those for which it cannot be decided now whether they receive it read it from the log. */
+function passEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): void {
+  const { number, name, id, trace } = entry.head;
+  const span = trace === undefined ? null : node.platform.tracing.start(`deliver ${name}`, { kind: 'consumer', parent: trace });
+  if (isOldChange(place, entry.head)) {
+    for (const session of place.sessions) invalidateSession(node, session, 'events_lost');
+    forgetRules(place);
+  }
+  const viewEvents = moveRules(node, place, entry);
+  for (const session of changesPlaces(entry) ? place.sessions : place.unknown) startReplay(node, session);
+  for (const [accountId, events] of viewEvents)
+    if (isLarge(events))
+      for (const session of node.accounts.get(accountId)?.sessions ?? []) if (session.places.has(place)) startReplay(node, session);
+  const previousPosition = entry.head.change ? getNodePosition(node) : '';
+  advanceLane(node, lane, number);
+  place.lastNumber = number;
   place.tail.push(entry);
   recheckMember(node, place.sessions, entry);
-  const receivers = computeRecipients(place, entry);
-  sendToReceivers(node, entry, receivers);
-  if (entry.head.trace !== undefined) endSpan(entry, receivers.length);
+  const receivers = computeRecipients(place, entry, viewEvents);
+  if (viewEvents.size > 0) sendViewEvents(node, place, viewEvents, previousPosition, receivers, entry);
+  else sendToReceivers(node, entry, receivers);
+  if (receivers.length > 0 && getEventDefinition(name).isTimed)
+    node.metrics.deliveryLatency.observe(Math.max(0, node.platform.now() - idTimeMs(id)) / 1000);
+  span?.setAttributes({ 'parlance.event': name, 'parlance.sockets': receivers.length });
+  span?.end();
 }
 
-/** Delivers the items of a lane in order, up to the first entry whose access data is not loaded. */
-function runLane(node: GatewayNode, lane: Lane): void {
-  for (let item = lane.queue[0]; item; item = lane.queue[0]) {
-    if (item.entry && !item.hasTimedOut && !canComputeRecipients(node, item.place, item.entry)) return loadAccessData(node, lane, item);
-    lane.queue.shift();
-    if (item.entry) deliverEntry(node, lane, item);
-    else item.apply();
-  }
-}
-
-/** Loads the access data of an entry. The lane goes on after that, or when the load fails or takes too long. Does nothing while a load is running. */
-function loadAccessData(node: GatewayNode, lane: Lane, item: EntryItem): void {
-  if (item.isLoading) return;
-  item.isLoading = true;
-  const { interruptions } = lane;
-  const onTimeout = (): void => {
-    item.hasTimedOut = true;
-    runLane(node, lane);
-  };
-  const timer = setTimeout(onTimeout, accessTimeoutMs * node.platform.config.STORE_TIMEOUT_FACTOR);
-  const loadUntilComplete = async (): Promise<void> => {
-    // Repeat if a session has joined the place meanwhile, or if new rules were loaded that lack the channel.
-    do await loadAccessFor(node, item.place, item.entry);
-    while (!item.hasTimedOut && lane.interruptions === interruptions && !canComputeRecipients(node, item.place, item.entry));
-  };
-  loadUntilComplete()
-    .then(() => {
-      item.isLoading = false;
-      runLane(node, lane);
-    }, onTimeout)
-    .finally(() => clearTimeout(timer));
-}
-
-/** Queues a live entry; false when the entry shows that another one was missed, or when the queue is full. */
-function queueEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): boolean {
+/** Passes a live entry on; false when it shows that another one was missed. */
+function takeEntry(node: GatewayNode, lane: Lane, place: Place, entry: Entry): boolean {
   const { number, previous } = entry.head;
-  if (number <= lane.receivedNumber) return true;
+  if (number <= lane.sentNumber) return true;
   if (previous > place.lastNumber) lane.gaps.set(place, place.lastNumber);
-  if (getEpoch(number) !== lane.epoch || previous > place.lastNumber || lane.queue.length >= maxQueuedEntries) return false;
-  lane.receivedNumber = number;
-  place.lastNumber = number;
-  const { name, member, trace } = entry.head;
-  if (trace !== undefined) spans.set(entry, node.platform.tracing.start(`deliver ${name}`, { kind: 'consumer', parent: trace }));
-  if (member !== undefined) lane.queue.push({ entry: null, apply: () => forgetMember(node, place, member) });
-  const item: EntryItem = { entry, place, isLoading: false, hasTimedOut: false };
-  lane.queue.push(item);
-  // Start loading now, even if other entries are ahead of this one.
-  if (!canComputeRecipients(node, place, entry)) loadAccessData(node, lane, item);
-  runLane(node, lane);
+  if (getEpoch(number) !== lane.epoch || previous > place.lastNumber) return false;
+  passEntry(node, lane, place, entry);
   return true;
 }
 
@@ -124,8 +126,8 @@ export function receiveEntry(node: GatewayNode, placeName: string, entry: Entry)
   if (!place) return;
   const lane = getLane(node, place);
   if (lane.state === 'live') {
-    if (!queueEntry(node, lane, place, entry)) interrupt(node, lane);
-  } else if (lane.heldEntries.push({ name: placeName, entry }) > maxQueuedEntries) interrupt(node, lane);
+    if (!takeEntry(node, lane, place, entry)) interrupt(node, lane);
+  } else if (lane.heldEntries.push({ name: placeName, entry }) > maxHeldEntries) interrupt(node, lane);
 }
 
 /**
@@ -154,6 +156,27 @@ async function recover(node: GatewayNode, lane: Lane): Promise<void> {
   lane.isRecovering = false;
 }
 
+/**
+ * The places of which an entry was missed although the sessions have received later entries of the partition, each with the number of the last entry before it.
+ * When the connection was lost, only later entries were missed.
+ */
+async function findMissedBefore(
+  node: GatewayNode,
+  { partition, verifiedNumber, sentNumber }: Lane,
+  places: readonly Place[],
+): Promise<Map<Place, number>> {
+  const lastNumbers = await node.eventLog.readActivePlaces(partition, verifiedNumber);
+  const behind = places.filter(({ name, lastNumber }) => (lastNumbers.get(name) ?? 0) > lastNumber && lastNumber < sentNumber);
+  if (behind.length === 0) return new Map();
+  const slices = await node.eventLog.readLogs(
+    partition,
+    behind.map(({ name, lastNumber }) => ({ place: name, after: lastNumber })),
+  );
+  const isMissed = (_: Place, index: number): boolean =>
+    !slices[index]?.isComplete || slices[index].entries.some(({ head }) => head.number <= sentNumber);
+  return new Map(behind.filter(isMissed).map((place) => [place, place.lastNumber]));
+}
+
 async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   const { interruptions } = lane;
   const places = [...node.places.values()].filter(({ partition }) => partition === lane.partition);
@@ -162,29 +185,28 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
     places.map(({ name }) => name),
   );
   const { lastNumber, epoch, floor, epochEnds } = await node.eventLog.syncEpoch(lane.partition, lane.sentNumber);
-  const lastNumbers = await node.eventLog.readActivePlaces(lane.partition, lane.verifiedNumber);
+  const missedBefore = await findMissedBefore(node, lane, places);
   if (lane.interruptions !== interruptions) return;
-  for (const place of places) if ((lastNumbers.get(place.name) ?? 0) > place.lastNumber) lane.gaps.set(place, place.lastNumber);
-  const isInPartition = (session: Session): boolean => [...session.places].some(({ partition }) => partition === lane.partition);
+  for (const [place, number] of missedBefore) lane.gaps.set(place, number);
+  const isInPartition = (session: Session): boolean => [...session.places.keys()].some(({ partition }) => partition === lane.partition);
   for (const session of node.sessions.values()) if (isInPartition(session)) startReplay(node, session);
   for (const [place, number] of lane.gaps)
     for (const session of place.sessions)
       if (number < (session.partitionNumbers[lane.partition] ?? 0))
         setPlaceNumber(session, place, Math.min(number, session.placeNumbers.get(place) ?? number));
+  for (const session of node.sessions.values())
+    if (getSessionPosition(session).length > limits.gatewayPositionChars) invalidateSession(node, session, 'events_lost');
   lane.gaps.clear();
   // Token resets may have been missed as well.
   for (const account of node.accounts.values())
     if (node.eventLog.partitionOf(accountPlace(account.id)) === lane.partition) node.needsRecheck.add(account);
   const { heldEntries, onLive } = lane;
-  const isEpochOver = lane.epoch !== epoch;
   Object.assign<Lane, Partial<Lane>>(lane, {
     epoch,
     floor,
     epochEnds,
     sentNumber: lastNumber,
-    receivedNumber: lastNumber,
     verifiedNumber: lastNumber,
-    queue: [],
     heldEntries: [],
     onLive: [],
     state: 'live',
@@ -192,15 +214,8 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   node.positionText = null;
   for (const place of places) {
     startTailAt(place, lastNumber);
-    forgetAccessData(place, isEpochOver);
+    forgetRules(place);
   }
   for (const resolve of onLive) resolve();
   for (const { name: placeName, entry } of heldEntries) receiveEntry(node, placeName, entry);
-}
-
-/** Queues the effect of a control message in the lane, so that it is applied in order with the entries. */
-export function applyInOrder(node: GatewayNode, lane: Lane, effect: () => void): void {
-  if (lane.queue.length >= maxQueuedEntries) return interrupt(node, lane);
-  lane.queue.push({ entry: null, apply: effect });
-  runLane(node, lane);
 }

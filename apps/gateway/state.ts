@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
 import type { LRUCache } from 'lru-cache';
 import { WebSocket } from 'ws';
+import type { Switch } from '../../lib/base/failpoint.ts';
 import type { FairQueue } from '../../lib/base/fair-queue.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
-import type { Overwrite } from '../../lib/base/permissions.ts';
+import type { Overwrite, ServerRules } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
-import type { ServerAccess } from '../../lib/domain/members/access.ts';
-import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { GatewayPlatform } from '../../lib/store/platform.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import type { LogReader } from '../../lib/store/redis/log/reader.ts';
@@ -50,8 +49,8 @@ export interface Session {
   /** The events that it receives; null for all. */
   eventFilter: ReadonlySet<EventName> | null;
   state: SessionState;
-  /** The places whose events it receives. */
-  readonly places: Set<Place>;
+  /** The places whose events it receives, each with the id of the join by which the session is in that server; '' for the account's own place. */
+  readonly places: Map<Place, string>;
   /** Its position unless it is live: the number that its client has received in each partition, and in places that are behind that, such as new ones. */
   partitionNumbers: number[];
   placeNumbers: Map<Place, number>;
@@ -88,21 +87,27 @@ export interface LocalAccount {
   readonly sessions: Set<Session>;
 }
 
-/** The loaded part of a server's access data, as of one version. The overwrites of channels that are not in `channels` are not loaded yet. */
-export interface AccessRules {
-  readonly version: string;
-  /** When they stop being used, on the monotonic clock. */
-  readonly validUntilMs: number;
-  /** null when the server is gone. */
-  readonly access: ServerAccess | null;
-  readonly channels: Map<string, readonly Overwrite[] | null>;
+/** The roles of a member, and the id of its join. */
+export interface Membership {
+  readonly userId: string;
+  readonly roles: readonly string[];
+  readonly joinId: string;
 }
 
-/** A load of access data for several entries of a place, under the newest of their versions. */
-export interface AccessLoad {
-  version: string;
-  readonly channelIds: Set<string>;
-  promise: Promise<void>;
+/** A channel: who may view it, and the payloads of its CHANNEL_CREATE and of those of its active threads, by thread id. */
+export interface ChannelRules {
+  overwrites: readonly Overwrite[];
+  payload: Buffer;
+  readonly threads: Map<string, Buffer>;
+}
+
+/** What decides who may view which channels of a server, as of the last entry that the node has passed on. */
+export interface Rules {
+  /** Replaced by a change, never changed itself. */
+  server: ServerRules;
+  readonly channels: Map<string, ChannelRules>;
+  /** The membership of each account with sessions here, null if it is not a member. Accounts that are not loaded yet are missing. */
+  readonly members: Map<string, Membership | null>;
 }
 
 /** A place (docs/delivery.md#terms) that has sessions on this node, or had some within the last 60 s. */
@@ -119,20 +124,15 @@ export interface Place {
   lastNumber: number;
   /** Resolves when the node is subscribed to the place and the lane has passed on all entries published before that. */
   subscription: Promise<void>;
-  /** What is known of the server's access data; null until an entry needs it. */
-  rules: AccessRules | null;
-  /** The membership of each account with sessions here, null if it is not a member; then the accounts that are not loaded yet, and those being loaded. */
-  readonly members: Map<string, MemberDoc | null>;
-  readonly unknownMembers: Set<string>;
-  loadingMembers: Set<string>;
-  /** Resolves when the last requested load of `rules` has ended; and the requested load that has not begun yet. */
-  lastLoad: Promise<void>;
-  nextLoad: AccessLoad | null;
-  /** The sessions that receive a channel's events under `rules` and `members`, by channel id. */
+  /** The rules of the server; null until an entry needs them. The sessions whose accounts are not loaded, and the running load. */
+  rules: Rules | null;
+  readonly unknown: Set<Session>;
+  load: Promise<void> | null;
+  /** The sessions that receive a channel's events under `rules`, by channel id. */
   readonly recipients: Map<string, Recipients>;
 }
 
-/** The sessions on this node that receive a channel's events. For those in `undecided` it is not known yet. */
+/** The sessions on this node that receive a channel's events. For those in `undecided` it is not decided yet. */
 export interface Recipients {
   readonly sessions: Set<Session>;
   readonly undecided: Set<Session>;
@@ -152,17 +152,13 @@ export interface PresenceState {
   readonly runInCheckSlot: <T>(check: () => Promise<T>) => Promise<T>;
 }
 
-/** An item in a lane's queue: an entry, which waits until its access data is loaded or `hasTimedOut` is set, or the effect of a control message. */
-export type LaneItem = { entry: Entry; place: Place; isLoading: boolean; hasTimedOut: boolean } | { entry: null; apply: () => void };
-
-/** A caller that awaits a message. `onArrived` is called when the message is received, `resolve` when it takes effect in the order of the lane. */
+/** A caller that awaits a message. */
 interface Waiter {
   resolve: (number: number) => void;
   reject: (error: Error) => void;
-  onArrived?: () => void;
 }
 
-/** The queue of a partition's live entries. It passes them on to sessions strictly in the order of their numbers. */
+/** A partition's live entries, which it passes on to sessions in the order of their numbers, each at once. */
 export interface Lane {
   readonly partition: number;
   /** `interrupted`: entries may have been missed, so new ones are held back until the state of the log has been read. */
@@ -170,13 +166,11 @@ export interface Lane {
   /** Counts interruptions. */
   interruptions: number;
   isRecovering: boolean;
-  /** The number up to which live sessions have been sent entries, and the number up to which the node has received them. */
+  /** The number up to which the node has received entries and has sent them to live sessions. */
   sentNumber: number;
-  receivedNumber: number;
   epoch: number;
   floor: number;
   epochEnds: ReadonlyMap<number, number>;
-  queue: LaneItem[];
   heldEntries: { name: string; entry: Entry }[];
   /** Places that missed an entry, each with the number of the last entry that was received before it. */
   readonly gaps: Map<Place, number>;
@@ -223,8 +217,8 @@ export interface GatewayNode {
   readonly writer: Writer;
   /** Random; the node's lease has this id. */
   readonly id: string;
-  /** False under the failpoint `no-replay`. Fault tests use it to prove that they detect missed events. */
-  readonly isReplayEnabled: boolean;
+  /** What FAILPOINTS switches off. */
+  readonly switchedOff: ReadonlySet<Switch>;
   readonly sockets: Set<GatewaySocket>;
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;

@@ -1,203 +1,219 @@
-import { computePermissions, hasPermission } from '../../lib/base/permissions.ts';
-import { getEventDefinition } from '../../lib/contract/events.ts';
-import { loadOverwrites, loadServerAccess, type ServerAccess } from '../../lib/domain/members/access.ts';
-import { computeViewChange, type ViewChange } from '../../lib/domain/members/visibility.ts';
-import type { Entry, EntryHead } from '../../lib/store/redis/log/entry.ts';
-import { getLane } from './lane.ts';
-import { canReceiveMemberEvent } from './member-audience.ts';
-import { type AccessLoad, type AccessRules, type GatewayNode, monotonicMs, type Place, type Session } from './state.ts';
+import { computePermissions, permissionBits, viewingBits } from '../../lib/base/permissions.ts';
+import type { EventName, LoggedData } from '../../lib/contract/events.ts';
+import type { Entry, EntryHead, RulesChange } from '../../lib/store/redis/log/entry.ts';
+import { applyEntry, canView, moveView, type View } from './rules.ts';
+import type { GatewayNode, Place, Rules, Session } from './state.ts';
 
-/** The version that is read for a server whose rules have not changed for an hour. Access data is not cached under it. */
-const noVersion = '0';
+/** An event for a session. `viewedAs` is the channel that the account must be able to view when it is sent; null if there is none. */
+export interface SessionEvent {
+  readonly name: EventName;
+  readonly payload: Buffer;
+  readonly viewedAs: string | null;
+  /** Whether it is the CHANNEL_CREATE by which the account learns of `viewedAs`. */
+  readonly isShown?: boolean;
+}
 
-/** The channel whose overwrites must be loaded for an entry; undefined when the entry contains the overwrites, or needs none. */
-const getChannelToLoad = ({ channelId, overwrites }: EntryHead): string | undefined => (overwrites ? undefined : channelId);
-
-/** How long rules are used, in milliseconds. They end long before a newer version expires, which would read as `noVersion` and make old rules look new. */
-const rulesTtlMs = 10 * 60_000;
-
-/** Whether rules are at least as new as `version` and may still be used. Rules are read after their version is, so they are never older than it. */
-const isAtLeast = (rules: AccessRules | null, version: string): rules is AccessRules =>
-  rules !== null && Number(rules.version) >= Number(version) && monotonicMs() < rules.validUntilMs;
-
-/** Whether the rules for entries of these channels are loaded and at least as new as `version`. */
-const hasRules = (rules: AccessRules | null, version: string, channelIds: Iterable<string>): rules is AccessRules => {
-  if (!isAtLeast(rules, version)) return false;
-  for (const id of channelIds) if (!rules.channels.has(id)) return false;
-  return true;
-};
-
-/** Whether the rules that decide about an entry of a server are loaded. */
-const hasRulesFor = ({ rules }: Place, head: EntryHead): boolean => {
-  const channelId = getChannelToLoad(head);
-  return hasRules(rules, head.rulesVersion, channelId === undefined ? [] : [channelId]);
-};
+/** A member with one of these permissions is a manager, who receives all events about members. */
+const managerBits =
+  permissionBits['Manage Server'] | permissionBits['Manage Roles'] | permissionBits['Kick Members'] | permissionBits['Ban Members'];
 
 /**
- * The live sessions of a place for which it cannot be decided now whether they receive an entry: all while the rules for it are not loaded, else those of
- * accounts whose membership is not loaded.
+ * Whether a session receives an event about a member of a server. In a server of more than 1,000 members (`concernedOnly`), such an event goes only to sessions
+ * of the member, of managers (Manage Server, Manage Roles, Kick Members or Ban Members) and of bots that asked for it, and to sessions that watch the account.
+ * True for any other event.
  */
-export function* findUndecided(node: GatewayNode, place: Place, { head }: Entry): Iterable<Session> {
-  if (place.serverId === null) return;
-  if (!hasRulesFor(place, head)) for (const session of place.sessions) if (session.state === 'live') yield session;
-  for (const id of place.unknownMembers)
-    for (const session of node.accounts.get(id)?.sessions ?? []) if (session.state === 'live' && session.places.has(place)) yield session;
+function canReceiveMemberEvent(
+  { server, member }: Pick<View, 'server' | 'member'>,
+  head: EntryHead,
+  { account, watchList }: Session,
+): boolean {
+  if (!head.concernedOnly || head.member === undefined || account.isBot || account.id === head.member) return true;
+  return watchList?.accounts.has(head.member) || (!!member && (computePermissions(server, member) & managerBits) !== 0);
 }
 
-/** Whether the recipients of an entry can be computed now. */
-export const canComputeRecipients = (node: GatewayNode, place: Place, entry: Entry): boolean =>
-  findUndecided(node, place, entry)[Symbol.iterator]().next().done === true;
-
-/** Forgets an account's membership after it changed, so that it is loaded again and the recipients are computed again for its sessions. */
-export function forgetMember(node: GatewayNode, place: Place, accountId: string): void {
-  place.loadingMembers.delete(accountId);
-  place.members.delete(accountId);
-  const sessions = [...(node.accounts.get(accountId)?.sessions ?? [])].filter((session) => place.sessions.has(session));
-  if (sessions.length === 0) return;
-  place.unknownMembers.add(accountId);
-  for (const recipients of place.recipients.values())
-    for (const session of sessions) {
-      recipients.sessions.delete(session);
-      recipients.undecided.add(session);
-    }
-}
-
-/** Forgets a place's members after an interruption. If the epoch is over, also forgets its rules, because their versions may be assigned again. */
-export function forgetAccessData(place: Place, isEpochOver: boolean): void {
-  if (place.serverId === null) return;
-  if (isEpochOver) place.rules = null;
-  place.members.clear();
-  place.loadingMembers.clear();
-  for (const { account } of place.sessions) place.unknownMembers.add(account.id);
-  place.recipients.clear();
-}
-
-async function loadMembers(place: Place, access: ServerAccess | null): Promise<void> {
-  if (place.unknownMembers.size === 0) return;
-  place.loadingMembers = new Set(place.unknownMembers);
-  const members = await access?.members([...place.loadingMembers]);
-  for (const id of place.loadingMembers) {
-    place.members.set(id, members?.get(id) ?? null);
-    place.unknownMembers.delete(id);
-  }
-  place.loadingMembers = new Set();
-}
-
-async function loadRules(node: GatewayNode, place: Place, serverId: string, { version, channelIds }: AccessLoad): Promise<void> {
-  const { interruptions } = getLane(node, place);
-  if (!isAtLeast(place.rules, version)) {
-    const validUntilMs = monotonicMs() + rulesTtlMs;
-    const access = await loadServerAccess(node.platform, serverId, version === noVersion ? null : version);
-    if (getLane(node, place).interruptions !== interruptions) return;
-    place.rules = { version, validUntilMs, access, channels: new Map() };
-    place.recipients.clear();
-  }
-  const { access, channels } = place.rules;
-  const newChannelIds = [...channelIds].filter((id) => !channels.has(id));
-  await Promise.all([loadMembers(place, access), access?.preloadChannels(newChannelIds)]);
-  for (const id of newChannelIds) {
-    const channel = await access?.channel(id);
-    channels.set(id, access && channel ? await loadOverwrites(access, channel) : null);
-  }
-}
-
-/**
- * Loads what `canComputeRecipients` needs. A place runs one load at a time. Requests during a load are combined into the next one, under the newest of their
- * versions. Rejects when the database does not answer.
- */
-export async function loadAccess(node: GatewayNode, place: Place, version: string, channelIds: Iterable<string>): Promise<void> {
-  const { serverId } = place;
-  if (serverId === null) return;
-  let { nextLoad } = place;
-  if (!nextLoad) {
-    const load: AccessLoad = { version, channelIds: new Set(), promise: Promise.resolve() };
-    load.promise = place.lastLoad.then(() => {
-      place.nextLoad = null;
-      return loadRules(node, place, serverId, load);
-    });
-    place.lastLoad = load.promise.catch(() => undefined);
-    place.nextLoad = load;
-    nextLoad = load;
-  }
-  if (Number(version) > Number(nextLoad.version)) nextLoad.version = version;
-  for (const id of channelIds) nextLoad.channelIds.add(id);
-  await nextLoad.promise;
-}
-
-/** Loads the access data that decides who may see an entry. */
-export const loadAccessFor = (node: GatewayNode, place: Place, { head }: Entry): Promise<void> => {
-  const channelId = getChannelToLoad(head);
-  return loadAccess(node, place, head.rulesVersion, channelId === undefined ? [] : [channelId]);
-};
-
-/** Which members receive an event that changes who can view a channel: those who gained access, those who lost it, or those who had and keep it. */
-const getViewChange = ({ name }: EntryHead): ViewChange => {
-  const { lifecycle } = getEventDefinition(name);
-  return lifecycle === undefined ? 'visible' : lifecycle === 'start' ? 'shown' : 'hidden';
-};
-
-/** Whether the recipients depend only on the channel, so that they can be cached by channel. */
-const dependsOnlyOnChannel = (head: EntryHead): boolean => !head.overwrites && !head.before && head.onlyAccount === undefined;
-
-/**
- * Whether an account may see an event of a server, by the access data of the place. An event without a channel is for every member. An event of a channel is
- * for its viewers. If the channel is deleted, its last overwrites are in the entry. If the channel became visible or hidden, the event is for members whose
- * view changed. `isReplayed`: the event is replayed, so only the current state counts: each member who cannot view the channel receives the event that hides
- * it. No member receives an event from before the join, whatever position the client sent.
- */
-function canReceive({ rules, members }: Place, head: EntryHead, accountId: string, isReplayed: boolean): boolean {
-  if (!rules) return false;
-  const { access, channels } = rules;
-  const member = members.get(accountId);
-  if (!access || !member) return false;
-  if (isReplayed && head.number <= (member.joinNumber ?? 0)) return false;
-  const isRemoval = getEventDefinition(head.name).lifecycle === 'end';
-  if (isRemoval && head.onlyAccount !== undefined) return true;
-  if (head.channelId === undefined) return true;
-  const isHidden = isReplayed && isRemoval && head.before !== undefined;
-  const overwrites = head.overwrites ?? channels.get(head.channelId);
-  if (!overwrites) return isHidden;
-  if (head.before && !isReplayed) return computeViewChange(access.server, member, overwrites, head.before) === getViewChange(head);
-  return hasPermission(computePermissions(access.server, member, overwrites), 'View Channel') !== isHidden;
-}
-
-const isAddressedTo = ({ head }: Entry, { eventFilter, id, account }: Session): boolean =>
+/** Whether an entry is meant for a session, whatever its account may view. */
+export const isAddressedTo = ({ head }: Entry, { eventFilter, id, account }: Session): boolean =>
   (eventFilter === null || eventFilter.has(head.name)) &&
   head.exceptAccount !== account.id &&
   (head.onlyAccount === undefined || head.onlyAccount === account.id) &&
   (head.onlySession === undefined || head.onlySession === id);
 
-/** Whether a session receives an entry of its replay. The data that `hasAccessData` checks must be loaded. */
-export const canReceiveReplayed = (place: Place, entry: Entry, session: Session): boolean =>
-  isAddressedTo(entry, session) &&
-  (place.serverId === null ||
-    (canReceive(place, entry.head, session.account.id, true) && canReceiveMemberEvent(place, entry.head, session)));
+/** Whether a change of a role or of the owner can change who views channels. */
+const changesViewers = ({ role, owner }: RulesChange): boolean =>
+  owner !== undefined || (role !== undefined && (((role.before ?? 0) ^ (role.after ?? 0)) & viewingBits) !== 0) || role?.after === null;
 
-function computeChannelRecipients(place: Place, head: EntryHead): ReadonlySet<Session> {
-  const recipients = place.recipients.get(head.channelId ?? '') ?? { sessions: new Set(), undecided: new Set(place.sessions) };
-  place.recipients.set(head.channelId ?? '', recipients);
+/** The channels whose viewers a change can change. */
+const getAffected = (change: RulesChange, channelIds: Iterable<string>): Iterable<string> =>
+  change.member || changesViewers(change) ? channelIds : change.channel ? [change.channel.id] : [];
+
+/** Whether the change is a join or the end of a membership. The account gets SERVER_CREATE or SERVER_DELETE then, and no events of channels. */
+const isJoinOrLeave = ({ member }: RulesChange): boolean => !!member && (member.before === null || member.after === null);
+
+/** Whether the entry shows or hides a channel by itself: its CHANNEL_CREATE, its CHANNEL_DELETE, or a change of its overwrites. */
+const changesChannel = ({ change }: EntryHead): boolean => change?.channel !== undefined;
+
+/** The events of a channel that an account gained, with its active threads, or lost. Each is made once for all sessions. */
+function createChannelEvents(serverId: string, rules: Rules): (channelId: string, isShown: boolean) => SessionEvent[] {
+  const created = new Map<string, SessionEvent[]>();
+  return (channelId, isShown) => {
+    const key = `${channelId} ${isShown}`;
+    const known = created.get(key);
+    if (known) return known;
+    const channel = rules.channels.get(channelId);
+    const deleted: LoggedData<'CHANNEL_DELETE'> = { id: channelId, serverId };
+    const payloads = channel ? [channel.payload, ...channel.threads.values()] : [];
+    const events = isShown
+      ? payloads.map((payload, at) => ({ name: 'CHANNEL_CREATE' as const, payload, viewedAs: channelId, isShown: at === 0 }))
+      : [{ name: 'CHANNEL_DELETE' as const, payload: Buffer.from(JSON.stringify(deleted)), viewedAs: null }];
+    created.set(key, events);
+    return events;
+  };
+}
+
+/** The members among those with sessions here whose views a change can change: who has the role, the owners, the member, or for a channel everyone. */
+function findAffectedMembers({ members, server }: Rules, { role, owner, member, channel }: RulesChange): string[] {
+  if (channel || role?.id === server._id) return [...members.keys()];
+  const holders = role ? [...members].flatMap(([id, one]) => (one?.roles.includes(role.id) ? id : [])) : [];
+  return [...holders, ...[owner?.before, owner?.after, member?.id].flatMap((id) => (id && members.has(id) ? id : []))];
+}
+
+/** Which of some channels each account may view. It is computed once for all that have the same roles, unless the owner or an overwrite of their own differs. */
+function findVisible(
+  { server, members, channels }: Rules,
+  accountIds: readonly string[],
+  channelIds: readonly string[],
+): Map<string, Set<string>> {
+  const special = new Set([server.ownerId, ...channelIds.flatMap((id) => channels.get(id)?.overwrites.map((one) => one.id) ?? [])]);
+  const byRoles = new Map<string, Set<string>>();
+  const visible = new Map<string, Set<string>>();
+  for (const accountId of accountIds) {
+    const member = members.get(accountId);
+    const key = !member || special.has(accountId) ? accountId : member.roles.toSorted().join(' ');
+    const found = byRoles.get(key) ?? new Set(channelIds.filter((id) => canView(server, member, channels.get(id)?.overwrites)));
+    byRoles.set(key, found);
+    visible.set(accountId, found);
+  }
+  return visible;
+}
+
+/**
+ * Moves the rules of a place past an entry. Returns the events of the channels that accounts gain or lose by it, by account. The sessions of accounts that are
+ * not loaded must replay.
+ */
+export function moveRules({ accounts, switchedOff }: GatewayNode, place: Place, entry: Entry): Map<string, SessionEvent[]> {
+  const events = new Map<string, SessionEvent[]>();
+  const { rules, serverId, recipients } = place;
+  const { change } = entry.head;
+  if (!rules || serverId === null) return events;
+  if (!change) {
+    applyEntry(rules, entry);
+    return events;
+  }
+  const affected = isJoinOrLeave(change) || switchedOff.has('no-view-events') ? [] : [...getAffected(change, rules.channels.keys())];
+  const changed = affected.length > 0 ? findAffectedMembers(rules, change) : [];
+  const before = findVisible(rules, changed, affected);
+  applyEntry(rules, entry);
+  const after = findVisible(rules, changed, affected);
+  const createEvents = createChannelEvents(serverId, rules);
+  for (const [accountId, visibleBefore] of before) {
+    const visibleAfter = after.get(accountId) as ReadonlySet<string>;
+    if (visibleAfter === visibleBefore) continue;
+    const shown = affected.filter((id) => visibleAfter.has(id) && !visibleBefore.has(id));
+    const hidden = affected.filter((id) => visibleBefore.has(id) && !visibleAfter.has(id));
+    if (shown.length + hidden.length === 0) continue;
+    events.set(accountId, [...hidden.flatMap((id) => createEvents(id, false)), ...shown.flatMap((id) => createEvents(id, true))]);
+  }
+  if (changesViewers(change)) recipients.clear();
+  else if (change.channel) recipients.delete(change.channel.id);
+  for (const session of (change.member && accounts.get(change.member.id)?.sessions) ?? [])
+    if (session.places.has(place)) reconsider(recipients, session);
+  return events;
+}
+
+/** Makes the recipients of all channels be computed again for a session. */
+export function reconsider(recipients: Place['recipients'], session: Session): void {
+  for (const { sessions, undecided } of recipients.values()) {
+    sessions.delete(session);
+    undecided.add(session);
+  }
+}
+
+/** The membership by which a session is in a place; null if that has ended. */
+function getMember(place: Place, { account, places }: Session): View['member'] {
+  const member = place.rules?.members.get(account.id) ?? null;
+  return member?.joinId === places.get(place) ? member : null;
+}
+
+/** The channel whose viewers receive an event. Entries of the version before name a thread instead of its parent. */
+const findViewedAs = ({ channels }: Rules, channelId: string): string =>
+  channels.has(channelId) ? channelId : ([...channels].find(([, { threads }]) => threads.has(channelId))?.[0] ?? channelId);
+
+/** The live sessions that receive an entry itself, after the rules were moved past it. `viewEvents`: what `moveRules` returned. */
+export function computeRecipients(place: Place, entry: Entry, viewEvents: ReadonlyMap<string, unknown>): Session[] {
+  const { head } = entry;
+  const { rules, serverId, sessions } = place;
+  const isLive = (session: Session): boolean => session.state === 'live' && isAddressedTo(entry, session);
+  if (serverId === null) return [...sessions].filter(isLive);
+  if (!rules) return [];
+  const { channelId, overwrites } = head;
+  if (channelId !== undefined && !overwrites) {
+    // Who gained or lost the channel by this entry has other events; its creation and deletion are told by these alone.
+    if (changesChannel(head) && head.name !== 'CHANNEL_UPDATE') return [];
+    const viewers = [...computeViewers(place, rules, findViewedAs(rules, channelId))].filter(isLive);
+    return changesChannel(head) ? viewers.filter(({ account }) => !viewEvents.has(account.id)) : viewers;
+  }
+  return [...sessions].filter((session) => {
+    const member = isLive(session) ? getMember(place, session) : null;
+    if (!member || (overwrites && !canView(rules.server, member, overwrites))) return false;
+    return canReceiveMemberEvent({ server: rules.server, member }, head, session);
+  });
+}
+
+/** The sessions that may view a channel. Those whose accounts are not loaded are left out. */
+function computeViewers(place: Place, rules: Rules, channelId: string): ReadonlySet<Session> {
+  if (!rules.channels.has(channelId)) return new Set();
+  const recipients = place.recipients.get(channelId) ?? { sessions: new Set(), undecided: new Set(place.sessions) };
+  place.recipients.set(channelId, recipients);
   for (const session of recipients.undecided) {
-    if (place.unknownMembers.has(session.account.id)) continue; // it replays, and is decided about later
+    if (place.unknown.has(session)) continue;
     recipients.undecided.delete(session);
-    if (canReceive(place, head, session.account.id, false)) recipients.sessions.add(session);
+    if (canView(rules.server, getMember(place, session), rules.channels.get(channelId)?.overwrites)) recipients.sessions.add(session);
   }
   return recipients.sessions;
 }
 
-/** The live sessions that receive an entry. None of `findUndecided` may be live any more. */
-export function computeRecipients(place: Place, entry: Entry): Session[] {
-  const { head } = entry;
-  let sessions: Iterable<Session> = place.sessions;
-  if (place.serverId !== null) {
-    if (!hasRulesFor(place, head)) return [];
-    if (dependsOnlyOnChannel(head)) sessions = computeChannelRecipients(place, head);
-    else sessions = [...place.sessions].filter((session) => canReceive(place, head, session.account.id, false));
-  }
-  return [...sessions].filter(
-    (session) => session.state === 'live' && isAddressedTo(entry, session) && canReceiveMemberEvent(place, head, session),
-  );
+/** Whether a session may be sent an event of a place now. */
+export function isVisibleNow(place: Place, session: Session, { viewedAs }: SessionEvent): boolean {
+  if (place.serverId === null) return true;
+  const member = getMember(place, session);
+  if (!place.rules || !member) return false;
+  return viewedAs === null || canView(place.rules.server, member, place.rules.channels.get(viewedAs)?.overwrites);
 }
 
-/** Whether the access data is loaded that decides, under `version`, whether an account may see entries of these channels. */
-export const hasAccessData = (place: Place, version: string, channelIds: readonly string[], accountId: string): boolean =>
-  place.members.has(accountId) && hasRules(place.rules, version, channelIds);
+/**
+ * The events that an entry of a replay brings, by the rules at the moment of the entry: moves `view` past it. What is not visible any more is left out when it
+ * is sent (`isVisibleNow`).
+ */
+export function replayEntry(place: Place, view: View, entry: Entry, session: Session): SessionEvent[] {
+  const { head, payload } = entry;
+  const { rules, serverId } = place;
+  if (!rules || serverId === null) return [];
+  const { change, overwrites } = head;
+  const channelId =
+    head.channelId === undefined || view.overwrites.has(head.channelId) ? head.channelId : findViewedAs(rules, head.channelId);
+  const canViewChannel = (id: string): boolean => canView(view.server, view.member, view.overwrites.get(id));
+  const affected = change && !isJoinOrLeave(change) ? [...getAffected(change, view.overwrites.keys())] : [];
+  const before = new Map(affected.map((id) => [id, canViewChannel(id)]));
+  moveView(view, head, session.account.id, 'after');
+  if (!view.member || view.member.joinId !== session.places.get(place)) return [];
+  const createEvents = createChannelEvents(serverId, rules);
+  const isChanged = (id: string): boolean => before.get(id) !== canViewChannel(id);
+  const changedIds = affected.filter(isChanged);
+  const viewEvents = changedIds.flatMap((id) => createEvents(id, canViewChannel(id)));
+  const own = { name: head.name, payload, viewedAs: overwrites ? null : (channelId ?? null) };
+  const isOwnTold = changesChannel(head) && (head.name !== 'CHANNEL_UPDATE' || changedIds.length > 0);
+  const isViewer = channelId === undefined || (overwrites ? canView(view.server, view.member, overwrites) : canViewChannel(channelId));
+  const isOwnSent = !isOwnTold && isViewer && isAddressedTo(entry, session) && canReceiveMemberEvent(view, head, session);
+  const isAsked = ({ name }: SessionEvent): boolean => session.eventFilter === null || session.eventFilter.has(name);
+  return [...(isOwnSent ? [own] : []), ...viewEvents.filter(isAsked)];
+}

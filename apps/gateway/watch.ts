@@ -26,7 +26,7 @@ const isClosing = ({ state }: Session): boolean => state === 'closing';
  * watched.
  */
 async function checkBatch(node: GatewayNode, session: Session, watchList: WatchList, ids: readonly string[]): Promise<string[]> {
-  const servers = [...session.places].flatMap(({ serverId }) => serverId ?? []);
+  const servers = [...session.places.keys()].flatMap(({ serverId }) => serverId ?? []);
   const { id: ownId } = session.account;
   const visible = await node.presence.runInCheckSlot(() => findVisiblePresences(node.platform, ownId, servers, ids));
   if (isClosing(session)) return [];
@@ -53,7 +53,8 @@ async function checkWatchList(node: GatewayNode, session: Session, watchList: Wa
     watchList.isReplyPending = false;
     try {
       const offline = ids.length > 0 ? await checkBatch(node, session, watchList, ids) : [];
-      if (isReplyPending) sendControl(node, session.socket, { op: opcodes.watch.code, d: { offline } });
+      // Accounts that it may see again can have gone offline while it did not watch them.
+      if (isReplyPending || offline.length > 0) sendControl(node, session.socket, { op: opcodes.watch.code, d: { offline } });
     } catch (error) {
       node.platform.log.debug({ err: error, session: session.id }, 'checking a watch list failed; retrying');
       for (const id of ids) if (watchList.accounts.has(id)) watchList.unchecked.add(id);

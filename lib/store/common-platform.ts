@@ -15,6 +15,7 @@ import { openIds } from './redis/node-lease.ts';
 import { createProcessAddresses, type ProcessAddresses } from './redis/process-addresses.ts';
 import { openRedis } from './redis/redis.ts';
 import { type RedisInfo, readRedisInfo } from './redis/redis-info.ts';
+import { createServerChanges, type ServerChanges } from './redis/server-changes.ts';
 import { heartbeatKey } from './redis/worker-shares.ts';
 
 /** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
@@ -24,6 +25,7 @@ export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'r
   readonly db: Database;
   readonly ids: IdSource;
   readonly accessVersions: AccessVersions;
+  readonly serverChanges: ServerChanges;
   readonly tracing: Tracing;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
@@ -71,6 +73,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
   const now = (): number => Date.now();
   const { ids, release } = await openIds(redis, keys, db, log, now);
   const tracing = await openTracingOf(role, config, log);
+  const serverChanges = createServerChanges(redis, keys, ids, config.STORE_TIMEOUT_FACTOR);
   return {
     config,
     log,
@@ -81,7 +84,8 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     now,
     ids,
     tracing,
-    accessVersions: createAccessVersions(redis, keys, log),
+    serverChanges,
+    accessVersions: createAccessVersions(redis, keys, log, serverChanges),
     ...createConnections(redis, keys),
     readLastNumber: createReadLastNumber(redis, keys),
     isRedisUp: () => redis.status === 'ready',

@@ -36,6 +36,10 @@ describe('Events: members, by the size of the server', () => {
         ({ t, d }) => t === event && d.serverId === server.id && (d.userId ?? (d.member as { user: Caller }).user.id) === userId,
       );
     const ownerRecorder = recorders.get('owner') ?? expect.fail();
+    // From the first event on, the node has loaded what decides who receives the others.
+    await send(parlance, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name: `start ${server.id}` });
+    for (const [name, recorder] of recorders)
+      if (name !== 'subject' && name !== 'bot') await recorder.waitFor(({ t, d }) => t === 'SERVER_UPDATE' && d.id === server.id);
     await join(parlance, owner, server.id, subject);
     await waitForEvent(ownerRecorder, 'MEMBER_ADD', subject.id);
     // Only members can be watched.
@@ -47,7 +51,8 @@ describe('Events: members, by the size of the server', () => {
     // A change of the server marks the end for all of its members.
     await send(parlance, 200, owner, 'PATCH', `/api/servers/${server.id}`, { name: `end ${server.id}` });
     for (const [name, recorder] of recorders)
-      if (name !== 'subject' && name !== 'bot') await recorder.waitFor(({ t, d }) => t === 'SERVER_UPDATE' && d.id === server.id);
+      if (name !== 'subject' && name !== 'bot')
+        await recorder.waitFor(({ t, d }) => t === 'SERVER_UPDATE' && d.name === `end ${server.id}`);
     await waitForEvent(recorders.get('bot') ?? expect.fail(), 'MEMBER_REMOVE', subject.id);
     const received = [...recorders].map(([name, recorder]): [string, string[]] => [
       name,

@@ -204,6 +204,7 @@ describe('Events: pending events while no worker runs', () => {
   it('a channel with many pending events does not delay others in the sweep', async () => {
     await relayEvents(worker, 'channel', fixture.channelId);
     const { id: quiet } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId);
+    await relayEvents(worker, 'server', fixture.seeded.serverId);
     const last = await post('x', `/api/channels/${quiet}`);
     const stored = (await worker.db.messages.findOne({ _id: last })) as MessageDoc;
     const many = Array.from({ length: 2_500 }, (_, n): MessageDoc => {
@@ -213,9 +214,10 @@ describe('Events: pending events while no worker runs', () => {
     await insertMissing(worker.db.messages, many, { timeoutMS: 60_000 });
     await worker.db.messages.updateOne({ _id: last }, { $set: { outboxAt: new Date(1_000) } });
     const appended: string[] = [];
-    const append: WorkerPlatform['append'] = (place, events, during) => {
+    const append: WorkerPlatform['append'] = async (place, events, options) => {
+      const found = await worker.append(place, events, options);
       appended.push(...events.map(({ channelId }) => channelId ?? ''));
-      return worker.append(place, events, during);
+      return found;
     };
     await sweepOutbox({ ...worker, append }, 'channel');
     expect(appended).to.have.length(2_501);

@@ -4,7 +4,6 @@ import { relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
-import { changeChannel } from '../harness/crosspost.ts';
 import { postMessage } from '../harness/factories.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { entriesOf, type Logged } from '../harness/log.ts';
@@ -91,8 +90,10 @@ for (const partitions of ['1', '3'])
       const bots = api.seeded.bots as [SeededServer['bots'][number], SeededServer['bots'][number]];
       const recorders = await Promise.all(bots.map(({ token }) => recordEvents(node, token)));
       const bot = bots[1];
-      const hide = (deny: number) =>
-        changeChannel(api.platform, api.seeded.serverId, channelId(), { overwrites: deny ? [{ id: bot.id, allow: 0, deny }] : [] });
+      const hide = async (deny: number): Promise<void> => {
+        const path = `/api/channels/${channelId()}/overwrites/${bot.id}`;
+        expect((await api.call('PUT', path, { as: `Bearer ${api.seeded.ownerToken}`, body: { allow: 0, deny } })).status).to.equal(200);
+      };
       const received = async (): Promise<unknown[][]> => {
         await Promise.all(recorders.map((recorder, n) => caughtUp(api.worker, place(), String(bots[n]?.id), recorder)));
         return recorders.map((recorder) => recorder.received.flatMap(({ d }) => (d.channelId === channelId() ? d.content : [])));

@@ -10,7 +10,8 @@ import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
 describe('finish-removal: killed processes', () => {
-  const fixture = use(startInteractionFixture);
+  // A change counts as under way for 5 s after its process was killed.
+  const fixture = use(() => startInteractionFixture({ STORE_TIMEOUT_FACTOR: '2' }));
   const start = useOwnProcess(() => fixture.api.platform.config);
   const call = (status: number, method: string, path: string): Promise<unknown> => send(fixture.api, status, fixture.person, method, path);
   /** Creates a channel with a thread and a message in each. */

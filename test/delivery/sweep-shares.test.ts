@@ -24,9 +24,10 @@ describe('Sweeps: two workers', () => {
   /** A worker that keeps its present share of the channels, and notes the channels whose events it appends. */
   const withFixedShare = (worker: WorkerPlatform): { worker: WorkerPlatform; owned: string[]; channelIds: string[] } => {
     const [owned, channelIds]: [string[], string[]] = [api.seeded.channelIds.filter(worker.isOwner), []];
-    const append: WorkerPlatform['append'] = (place, events, during) => {
+    const append: WorkerPlatform['append'] = async (place, events, options) => {
+      const found = await worker.append(place, events, options);
       channelIds.push(...events.flatMap(({ channelId }) => channelId ?? []));
-      return worker.append(place, events, during);
+      return found;
     };
     return { worker: { ...worker, append, isOwner: (key) => owned.includes(key) }, owned, channelIds };
   };

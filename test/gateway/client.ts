@@ -75,6 +75,13 @@ export class Client {
     return found;
   }
 
+  /** The next `count` events of messages; others are skipped. */
+  async messages(count: number): Promise<Frame[]> {
+    const found: Frame[] = [];
+    while (found.length < count) found.push(...(await this.events(1)).filter(({ t }) => t?.startsWith('MESSAGE_')));
+    return found;
+  }
+
   send(frame: unknown): void {
     this.ws.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
   }

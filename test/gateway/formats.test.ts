@@ -10,7 +10,7 @@ describe('gateway: entries of a newer format', () => {
   /** Appends an entry as a newer version would. */
   const appendNewer = (): Promise<unknown> => {
     const id = fixture.worker.ids.next();
-    const entry = { id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id, content: 'newer' }), format: 2 } as NewEntry;
+    const entry = { id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id, content: 'newer' }), format: 3 } as NewEntry;
     return fixture.worker.append(serverPlace(place.server), [entry]);
   };
 
@@ -31,6 +31,18 @@ describe('gateway: entries of a newer format', () => {
     expect(contents(await again.events(1))).to.deep.equal(['after it']);
     await fixture.post(otherServer, otherChannel, 'elsewhere');
     expect(contents(await other.events(1))).to.deep.equal(['elsewhere']);
+  });
+
+  it('of changes that the version before has written end the sessions of their server, live and in a resume', async () => {
+    const session = await fixture.openSession(bot);
+    const { client, id, s } = await fixture.openSession(bot);
+    await client.cut();
+    const old = { id: fixture.worker.ids.next(), name: 'ROLE_UPDATE' as const, payload: JSON.stringify({ serverId: place.server }) };
+    await fixture.worker.append(serverPlace(place.server), [old]);
+    expect((await session.client.until(9)).d).to.include({ resumable: false });
+    const again = fixture.connect();
+    await again.resume(bot.token, id, s);
+    expect((await again.until(9)).d).to.include({ resumable: false });
   });
 
   it('cannot be resumed over', async () => {

@@ -7,13 +7,18 @@ import { createMetrics } from '../../lib/base/metrics.ts';
 import type { Overwrite } from '../../lib/base/permissions.ts';
 import type { EventName } from '../../lib/contract/events.ts';
 import { newToken } from '../../lib/domain/accounts/credentials.ts';
+import { addEvent, addEventInPipeline, newOutbox } from '../../lib/domain/events/pending-events.ts';
+import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { changeMemberRole, newMember, removeMember } from '../../lib/domain/members/membership.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import type { NewEntry } from '../../lib/store/redis/log/append.ts';
+import { ChangesPending, type NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
+import { changeFormat } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { toPayload } from '../harness/event-payload.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { untilReceived } from '../harness/parlance.ts';
-import { accountOf, channelOf, insertMembers, memberOf, serverOf } from '../harness/seed.ts';
+import { accountOf, channelOf, insertMembers, serverOf } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 import { Client } from './client.ts';
@@ -93,66 +98,100 @@ export class GatewayFixture {
   async makeServer(): Promise<string> {
     const id = this.worker.ids.next();
     await this.worker.db.servers.insertOne(serverOf(id, this.worker.ids.next(), 0, 1));
+    await relayEvents(this.worker, 'server', id);
     return id;
   }
 
   async makeChannel(serverId: string, overwrites: Overwrite[] = []): Promise<string> {
     const id = this.worker.ids.next();
-    await this.changing(serverId, [], () => this.worker.db.channels.insertOne({ ...channelOf(id, serverId, 0), overwrites }));
+    await this.changing(serverId, [], () =>
+      this.worker.db.channels.insertOne({
+        ...channelOf(id, serverId, 0),
+        overwrites,
+        ...newOutbox(this.worker, { name: 'CHANNEL_CREATE' as const }),
+      }),
+    );
     return id;
   }
 
-  /** Changes access data as the API does: raises versions before and after, and notifies the nodes. */
-  changing<T>(serverId: string | null, accounts: string[], write: () => Promise<T>, credentials = false): Promise<T> {
-    return this.worker.accessVersions.runChange({ servers: serverId ? [serverId] : [], accounts, credentials }, write);
+  /** Changes what belongs to a server or to accounts as the API does, and relays the events of the change. */
+  async changing<T>(serverId: string | null, accounts: string[], write: () => Promise<T>, credentials = false): Promise<T> {
+    const servers = serverId ? [serverId] : [];
+    const result = await this.worker.accessVersions.runChange({ servers, accounts, credentials }, write);
+    for (const id of servers) await relayEvents(this.worker, 'server', id);
+    return result;
   }
 
-  /** Makes an account a member without its event; the returned function appends the event. */
+  /** Makes an account a member; the returned function relays that. */
   async joinWithoutEvent(serverId: string, userId: string, bot: boolean): Promise<() => Promise<void>> {
-    const _id = `${serverId}:${userId}`;
-    const from = (await this.worker.readLastNumber(serverPlace(serverId))) ?? 0;
-    const id = this.worker.ids.next();
-    const outbox = [{ id, name: 'SERVER_CREATE' as const, data: { from } }];
     await this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-      insertMembers(this.worker, [{ ...memberOf(serverId, userId, bot), joinNumber: from, outbox }]),
+      insertMembers(this.worker, [newMember(this.worker, serverId, userId, bot)]),
     );
-    return async () => {
-      await this.appendForAccount(userId, 'SERVER_CREATE', { id: serverId }, { id, serverNumber: from });
-      await this.worker.db.members.updateOne({ _id }, { $unset: { outbox: 1 } });
-    };
+    return () => relayEvents(this.worker, 'server', serverId);
   }
 
-  /** Makes an account a member, and appends the event for the account. */
+  /** Makes an account a member, and relays that. */
   async join(serverId: string, userId: string, bot: boolean): Promise<void> {
     await (await this.joinWithoutEvent(serverId, userId, bot))();
   }
 
-  /** Ends a membership. The account receives nothing more of the server from then on; `appendServerDelete` appends the event for it. */
-  leave(serverId: string, userId: string): Promise<unknown> {
-    return this.worker.accessVersions.runChange({ members: [[serverId, userId]] }, () =>
-      this.worker.db.members.deleteOne({ _id: `${serverId}:${userId}` }),
-    );
+  /** Ends a membership; the returned function relays that. */
+  async leaveWithoutEvent(serverId: string, userId: string): Promise<() => Promise<void>> {
+    await removeMember(this.worker, serverId, userId);
+    return () => relayEvents(this.worker, 'server', serverId);
   }
 
-  appendServerDelete(serverId: string, userId: string): Promise<unknown> {
-    return this.appendForAccount(userId, 'SERVER_DELETE', { id: serverId });
+  /** Ends a membership, and relays that. */
+  async leave(serverId: string, userId: string): Promise<void> {
+    await (await this.leaveWithoutEvent(serverId, userId))();
+  }
+
+  /** Sets the permissions of roles, which are created if they don't exist, and relays that. */
+  setRoles(serverId: string, permissions: ReadonlyMap<string, number>): Promise<unknown> {
+    const { servers } = this.worker.db;
+    return this.changing(serverId, [], async () => {
+      const roles = [...((await servers.findOne({ _id: serverId }))?.roles ?? [])];
+      for (const [id, bits] of permissions) {
+        const at = roles.findIndex((role) => role.id === id);
+        const before = roles[at];
+        if (before?.permissions === bits) continue;
+        const was = before ? { was: { role: { id, permissions: before.permissions } } } : {};
+        const event = { name: before ? ('ROLE_UPDATE' as const) : ('ROLE_CREATE' as const), data: { roleId: id }, ...was };
+        if (before) roles[at] = { ...before, permissions: bits };
+        else roles.push({ id, name: 'role', color: null, hoist: false, permissions: bits, botId: null });
+        await servers.updateOne({ _id: serverId }, { $set: { roles }, ...addEvent(this.worker, event) });
+      }
+    });
+  }
+
+  /** Gives a member a role, or takes it away, and relays that. */
+  setMemberRole(serverId: string, userId: string, roleId: string, hasRole: boolean): Promise<unknown> {
+    return this.changing(serverId, [], () => changeMemberRole(this.worker, { serverId, userId, roleId, hasRole }));
   }
 
   overwrite(serverId: string, channelId: string, overwrites: Overwrite[]): Promise<unknown> {
-    return this.changing(serverId, [], () => this.worker.db.channels.updateOne({ _id: channelId }, { $set: { overwrites } }));
+    return this.changing(serverId, [], () => {
+      const event = addEventInPipeline(this.worker, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
+      return this.worker.db.channels.updateOne({ _id: channelId }, [{ $set: { overwrites: { $literal: overwrites }, ...event } }]);
+    });
   }
 
   /** Appends an event of a channel as the relay does; returns the argument for `confirm`. */
-  post(
+  async post(
     serverId: string,
     channelId: string,
     content: string,
     name: EventName = 'MESSAGE_CREATE',
     id = this.worker.ids.next(),
   ): Promise<Appended[]> {
-    return this.worker.append(serverPlace(serverId), [
-      { id, name, payload: toPayload(name, { id, channelId, serverId, content }), channelId },
-    ]);
+    const event = { id, name, payload: toPayload(name, { id, channelId, serverId, content }), channelId };
+    for (;;)
+      try {
+        return (await this.worker.append(serverPlace(serverId), [event], { afterChanges: 'now' })).appended;
+      } catch (error) {
+        if (!(error instanceof ChangesPending)) throw error;
+        await relayEvents(this.worker, 'server', serverId);
+      }
   }
 
   /** Resolves when every node that holds the server's place has received all of its entries. */
@@ -173,7 +212,8 @@ export class GatewayFixture {
 
   /** Appends an event about a member as the relay does. */
   memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<unknown> {
-    return this.worker.append(serverPlace(serverId), [{ id: this.worker.ids.next(), name, payload: toPayload(name, data), member }]);
+    const event = { id: this.worker.ids.next(), name, payload: toPayload(name, data), member, format: changeFormat };
+    return this.worker.append(serverPlace(serverId), [event]);
   }
 
   /** Runs `work` while no node receives what is published in the server, as if it were lost. */
@@ -217,6 +257,7 @@ export class GatewayFixture {
 /** Starts a fixture with `count` nodes. */
 export async function startGatewayFixture(count = 1, overrides: Record<string, string> = {}): Promise<GatewayFixture> {
   const config = testConfig(overrides);
+  await prepareDatabase(config);
   const fixture = new GatewayFixture(config, await openWorkerPlatform(config, createLog('worker', config.LOG_LEVEL)));
   for (let i = 0; i < count; i++) await fixture.addNode();
   return fixture;

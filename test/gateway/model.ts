@@ -17,7 +17,7 @@ export async function runModel(
   seed: number,
   note: (step: string) => void,
 ): Promise<void> {
-  const { db, accessVersions, ids } = fixture.worker;
+  const { ids } = fixture.worker;
   const dice = createDice(seed);
   const pick = <T>(some: readonly T[]): T => some[dice(some.length)] as T;
   const servers: ModelServer[] = [];
@@ -30,20 +30,18 @@ export async function runModel(
   let isLossy = false;
 
   const changeRules = async (server: ModelServer, write: () => Promise<unknown>): Promise<void> => {
-    await accessVersions.runChange({ servers: [server.id] }, write);
+    await write();
     note(`rules of ${server.id}: @everyone ${server.everyoneViews}, role ${server.roleViews}`);
     for (const { expected } of members) expected.changed();
   };
-  const writeRoles = ({ id, roleId, everyoneViews, roleViews }: ModelServer): Promise<unknown> => {
-    const roles = [
-      { id, name: '@everyone', permissions: everyoneViews ? view : 0 },
-      { id: roleId, name: 'role', permissions: roleViews ? view : 0 },
-    ];
-    return db.servers.updateOne(
-      { _id: id },
-      { $set: { roles: roles.map((role) => ({ ...role, color: null, hoist: false, botId: null })) } },
+  const writeRoles = ({ id, roleId, everyoneViews, roleViews }: ModelServer): Promise<unknown> =>
+    fixture.setRoles(
+      id,
+      new Map([
+        [id, everyoneViews ? view : 0],
+        [roleId, roleViews ? view : 0],
+      ]),
     );
-  };
   const take = (one: Member): void => {
     for (const frame of one.client?.frames.slice(one.taken) ?? []) {
       one.taken++;
@@ -128,27 +126,23 @@ export async function runModel(
     else channel.overwrites.set(id, { id, allow: what === 1 ? view : 0, deny: what === 2 ? view : 0 });
     const overwrites = [...channel.overwrites.values()];
     note(`overwrites of ${channel.id}: ${JSON.stringify(overwrites)}`);
-    await changeRules(channel.server, () => db.channels.updateOne({ _id: channel.id }, { $set: { overwrites } }));
+    await changeRules(channel.server, () => fixture.overwrite(channel.server.id, channel.id, overwrites));
   };
   const setRole = async ({ id, roleId, members: inServer }: ModelServer, one: Member, hasRole: boolean): Promise<void> => {
     const member = inServer.get(one.id);
     if (!member) return;
     note(`role of ${one.id} in ${id}: ${hasRole}`);
     member.hasRole = hasRole;
-    const roles = hasRole ? [roleId] : [];
-    await accessVersions.runChange({ members: [[id, one.id]] }, () =>
-      db.members.updateOne({ _id: `${id}:${one.id}` }, { $set: { roles } }),
-    );
+    await fixture.setMemberRole(id, one.id, roleId, hasRole);
     one.expected.changed();
   };
-  /** Makes a member join or leave. The account's event is appended at once, or after another post. */
+  /** Makes a member join or leave. That is relayed at once, or before another post. */
   const move = async (one: Member, server: ModelServer): Promise<void> => {
     const isMember = server.members.has(one.id);
     note(`${one.id} ${isMember ? 'leaves' : 'joins'} ${server.id}`);
     const appendEvent = isMember
-      ? () => fixture.appendServerDelete(server.id, one.id)
+      ? await fixture.leaveWithoutEvent(server.id, one.id)
       : await fixture.joinWithoutEvent(server.id, one.id, one.bot);
-    if (isMember) await fixture.leave(server.id, one.id);
     if (isMember) server.members.delete(one.id);
     else server.members.set(one.id, { hasRole: false });
     one.expected.changed();

@@ -33,16 +33,16 @@ describe('gateway: people', () => {
     ]);
     await fixture.post(place.server, hidden, 'hidden');
     await fixture.post(place.server, place.channel, 'open');
-    expect(contents(await sees.client.events(2))).to.deep.equal(['hidden', 'open']);
-    expect(contents(await excluded.client.events(1))).to.deep.equal(['open']);
+    expect(contents(await sees.client.messages(2))).to.deep.equal(['hidden', 'open']);
+    expect(contents(await excluded.client.messages(1))).to.deep.equal(['open']);
     await fixture.overwrite(place.server, hidden, []);
     await fixture.post(place.server, hidden, 'shown');
-    expect(contents(await sees.client.events(1))).to.deep.equal(['shown']);
+    expect(contents(await sees.client.messages(1))).to.deep.equal(['shown']);
     await fixture.overwrite(place.server, hidden, [{ id: sees.id, allow: 0, deny: 1 }]);
     await fixture.post(place.server, hidden, 'turned');
     await fixture.post(place.server, place.channel, 'end');
-    expect(contents(await sees.client.events(1))).to.deep.equal(['end']);
-    expect(contents(await excluded.client.events(3))).to.deep.equal(['shown', 'turned', 'end']);
+    expect(contents(await sees.client.messages(1))).to.deep.equal(['end']);
+    expect(contents(await excluded.client.messages(3))).to.deep.equal(['shown', 'turned', 'end']);
   });
 
   it('receive events of a server that they joined at once, and none of one that they left', async () => {
@@ -53,14 +53,15 @@ describe('gateway: people', () => {
     await fixture.post(place.server, place.channel, 'gone');
     await fixture.join(other, id, false);
     await fixture.post(other, otherChannel, 'here');
-    expect((await client.events(2)).map(({ t, d }) => [t, d.content ?? d.id])).to.deep.equal([
+    expect((await client.events(3)).map(({ t, d }) => [t, d.content ?? d.id])).to.deep.equal([
+      ['SERVER_DELETE', place.server],
       ['SERVER_CREATE', other],
       ['MESSAGE_CREATE', 'here'],
     ]);
   });
 
   it('receive their own events on every session, and nobody else does', async () => {
-    const [one, two] = [await person(place.server), await person(place.server)];
+    const [two, one] = [await person(place.server), await person(place.server)];
     const second = fixture.connect();
     await second.identify(one.token);
     const update = { id: fixture.worker.ids.next(), channelId: place.channel, state: 'answered' };
@@ -72,14 +73,14 @@ describe('gateway: people', () => {
         ['MESSAGE_CREATE', 'psst'],
       ]);
     await fixture.post(place.server, place.channel, 'for all');
-    expect(contents(await two.client.events(1))).to.deep.equal(['for all']);
+    expect(contents(await two.client.messages(1))).to.deep.equal(['for all']);
   });
 
   it('receive events of a server in order while permissions are read', async () => {
     const { client } = await person(place.server);
     const channels = await Promise.all(Array.from({ length: 10 }, () => fixture.makeChannel(place.server)));
     for (let i = 0; i < 100; i++) await fixture.post(place.server, channels[i % 10] ?? '', String(i));
-    expect(contents(await client.events(100))).to.deep.equal(Array.from({ length: 100 }, (_, i) => String(i)));
+    expect(contents(await client.messages(100))).to.deep.equal(Array.from({ length: 100 }, (_, i) => String(i)));
   });
 
   it('are connected while they have a socket', async () => {
@@ -102,9 +103,10 @@ describe('gateway: people', () => {
   });
 
   it('receive events late while permissions cannot be read, without a delay for others', async () => {
-    const [one, other] = [await person(place.server), await person(await fixture.makeServer())];
+    const server = await fixture.makeServer();
+    const fresh = await fixture.makeChannel(server);
+    const [one, other] = [await person(server), await person(await fixture.makeServer())];
     const { platform } = fixture.nodes[0] ?? expect.fail();
-    const fresh = await fixture.makeChannel(place.server);
     const real = platform.db.servers;
     let wasRead = false;
     const failing = new Proxy(real, {
@@ -115,7 +117,7 @@ describe('gateway: people', () => {
     });
     Object.assign(platform.db, { servers: failing });
     try {
-      await fixture.post(place.server, fresh, 'who may see this?');
+      await fixture.post(server, fresh, 'who may see this?');
       await waitUntil(() => wasRead, 'the question');
       await fixture.appendForAccount(other.id, 'INTERACTION_UPDATE', {});
       await other.client.events(1);

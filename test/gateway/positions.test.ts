@@ -29,15 +29,10 @@ describe('gateway: positions of sessions', () => {
   });
 
   it('a resume on the same node uses the current permissions', async () => {
-    const { accessVersions, db, ids } = fixture.worker;
-    const members = { members: [[place.server, bot.id] as [string, string]] };
-    const roleId = ids.next();
-    const setRoles = (roles: string[]) =>
-      accessVersions.runChange(members, () => db.members.updateOne({ _id: `${place.server}:${bot.id}` }, { $set: { roles } }));
-    await setRoles([roleId]);
+    const roleId = fixture.worker.ids.next();
     const view = permissionBits['View Channel'];
-    const role = { id: roleId, name: 'role', color: null, hoist: false, permissions: view, botId: null };
-    await fixture.changing(place.server, [], () => db.servers.updateOne({ _id: place.server }, { $push: { roles: role } }));
+    await fixture.setRoles(place.server, new Map([[roleId, view]]));
+    await fixture.setMemberRole(place.server, bot.id, roleId, true);
     await fixture.overwrite(place.server, place.channel, [
       { id: place.server, allow: 0, deny: view },
       { id: roleId, allow: view, deny: 0 },
@@ -47,7 +42,7 @@ describe('gateway: positions of sessions', () => {
     const [seen] = await client.events(1);
     await client.cut();
     await fixture.post(place.server, place.channel, 'hidden');
-    await setRoles([]);
+    await fixture.setMemberRole(place.server, bot.id, roleId, false);
     const again = fixture.connect();
     await again.resume(bot.token, id, String(seen?.s));
     expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 0 });
@@ -67,7 +62,8 @@ describe('gateway: positions of sessions', () => {
     const near = reachTo(numbers[1] as number);
     expect(await Promise.all([far, near])).to.deep.equal([true, true]);
     await reachTo(0);
-    expect(placeState.tail.map(({ head }) => head.number)).to.deep.equal(numbers);
+    const read = placeState.tail.map(({ head }) => head.number);
+    expect(read.filter((number) => number >= (numbers[0] as number))).to.deep.equal(numbers);
   });
 
   it('a resume sends SERVER_CREATE of a server joined meanwhile and then its events since the join', async () => {
@@ -87,7 +83,7 @@ describe('gateway: positions of sessions', () => {
     await again.until(0, 'RESUMED');
     await appendLateJoin();
     await fixture.post(late, lateChannel, '4');
-    await again.events(2);
+    await again.events(1);
     expect(contents(again.frames.filter(({ t }) => t === 'MESSAGE_CREATE'))).to.deep.equal(['1', '2', '3', '4']);
   });
 
@@ -105,40 +101,6 @@ describe('gateway: positions of sessions', () => {
     expect(contents(await again.events(1))).to.deep.equal(['3']);
     expect((await again.next()).d).to.deep.equal({ replayed: 1 });
   });
-
-  for (const [what, toPosition] of [
-    ['position', (number: number) => String(number)],
-    ['position in a server', (number: number, s: string) => `${s}~server:${place.server}=${number}`],
-  ] as const)
-    it(`a resume waits until the lane has passed on its ${what}`, async () => {
-      const { client, id, s } = await fixture.openSession(bot);
-      await client.cut();
-      await fixture.openSession(await fixture.makeAccount('bot', place.server)); // keeps the place in use
-      const { node, platform } = fixture.nodes[0] ?? expect.fail();
-      const { servers } = platform.db;
-      const find = servers.find.bind(servers);
-      const loads: (() => void)[] = [];
-      // New access data does not load, so the lane keeps the entry until it gives up.
-      servers.find = ((...args: Parameters<typeof find>) => ({
-        toArray: () => new Promise((resolve) => loads.push(() => resolve(find(...args).toArray()))),
-      })) as typeof find;
-      try {
-        await fixture.overwrite(place.server, place.channel, []);
-        const [entry] = await fixture.post(place.server, place.channel, 'received before');
-        const number = entry?.number ?? 0;
-        await waitUntil(() => (node.lanes[0]?.receivedNumber ?? 0) >= number, 'the node has received the entry');
-        const again = fixture.connect();
-        await again.resume(bot.token, id, toPosition(number, s));
-        await again.until(0, 'RESUMED');
-        servers.find = find;
-        for (const load of loads) load();
-        await fixture.post(place.server, place.channel, 'after');
-        expect(contents(await again.events(1))).to.deep.equal(['after']);
-        expect(contents(again.frames.filter(({ t }) => t === 'MESSAGE_CREATE'))).to.deep.equal(['after']);
-      } finally {
-        servers.find = find;
-      }
-    });
 
   it('resumes a client without events from the position of the node at its last heartbeat', async () => {
     const { client, id, s } = await fixture.openSession(bot);

@@ -72,20 +72,8 @@ describe('gateway: presence', () => {
     });
 
   const endWays: [what: string, end: (one: TestAccount, viewer: TestAccount, client: Client) => Promise<unknown>][] = [
-    [
-      'the account left the server',
-      async (one) => {
-        await fixture.gateway.leave(fixture.server, one.id);
-        await fixture.gateway.memberEvent(fixture.server, 'MEMBER_REMOVE', one.id, { serverId: fixture.server, userId: one.id });
-      },
-    ],
-    [
-      'the watcher left the server',
-      async (_one, viewer) => {
-        await fixture.gateway.leave(fixture.server, viewer.id);
-        await fixture.gateway.appendServerDelete(fixture.server, viewer.id);
-      },
-    ],
+    ['the account left the server', (one) => fixture.gateway.leave(fixture.server, one.id)],
+    ['the watcher left the server', (_one, viewer) => fixture.gateway.leave(fixture.server, viewer.id)],
   ];
   for (const [what, end] of endWays)
     for (const isMissed of [false, true])
@@ -106,13 +94,7 @@ describe('gateway: presence', () => {
 
   const startWays: [what: string, begin: (one: TestAccount, viewer: TestAccount, server: string) => Promise<unknown>][] = [
     ['the watcher joins its server', (_one, viewer, server) => fixture.gateway.join(server, viewer.id, false)],
-    [
-      'the account joins a server of the watcher',
-      async (one) => {
-        await fixture.gateway.join(fixture.server, one.id, false);
-        await fixture.gateway.memberEvent(fixture.server, 'MEMBER_ADD', one.id, { serverId: fixture.server });
-      },
-    ],
+    ['the account joins a server of the watcher', (one) => fixture.gateway.join(fixture.server, one.id, false)],
   ];
   for (const [what, begin] of startWays)
     it(`a watch of an unrelated account starts when ${what}`, async () => {

@@ -6,7 +6,7 @@ import { relayEvents } from '../../lib/domain/events/relay.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { type GatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
-import { accountPlace } from '../../lib/store/redis/log/keys.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from './api.ts';
 import { entriesOf, subscribe } from './log.ts';
@@ -93,7 +93,10 @@ export async function startInteractionFixture(overrides: Record<string, string> 
   if (!bot || !channelId) throw new Error('the seeded server is empty');
   const [person, own] = [accountPlace(seeded.ownerId), accountPlace(bot.id)];
   const personal: ReceivedEvent[] = [];
-  const personalLog = await subscribe(gateway, [person], ({ name, data }) => void personal.push({ name, data }));
+  /** Ephemeral answers are in the place of the server, for one account. */
+  const personalLog = await subscribe(gateway, [person, serverPlace(seeded.serverId)], ({ name, data, head }, place) => {
+    if (place === person || head.onlyAccount === seeded.ownerId) personal.push({ name, data });
+  });
   const botEvents: readonly string[] = ['MESSAGE_CREATE', 'INTERACTION_CREATE'];
   let session: TestSession | undefined;
   /** The last number in the log when the bot's session was opened. */

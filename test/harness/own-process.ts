@@ -30,7 +30,7 @@ export async function startOwn(
   config: Config,
   { failpoint = '', env = {} }: { failpoint?: Failpoint | ''; env?: Record<string, string> } = {},
 ): Promise<OwnProcess> {
-  const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY, OUTBOUND_ALLOW } = config;
+  const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY, OUTBOUND_ALLOW, STORE_TIMEOUT_FACTOR } = config;
   const PORT = String(await freePort());
   spareDatabases.spend(MONGODB_URL);
   const own = {
@@ -40,6 +40,7 @@ export async function startOwn(
     FILES_DIR,
     APP_KEY: APP_KEY.toString('base64'),
     OUTBOUND_ALLOW: OUTBOUND_ALLOW.join(','),
+    STORE_TIMEOUT_FACTOR: String(STORE_TIMEOUT_FACTOR),
   };
   const child = spawn(process.execPath, [rolePath(role)], {
     env: roleEnv({ ...own, PORT, LOG_LEVEL: 'info', RATE_LIMIT: 'off', FAILPOINTS: failpoint, ...env }),

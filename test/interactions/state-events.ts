@@ -15,10 +15,11 @@ export async function collectEvents({ gateway, worker, seeded, bot }: Interactio
   const received: EventCollector['received'] = [];
   const marks = new Map<unknown, () => void>();
   const person = accountPlace(seeded.ownerId);
-  const log = await subscribe(gateway, [person, accountPlace(bot.id), serverPlace(seeded.serverId)], ({ name, data }, place) => {
+  const log = await subscribe(gateway, [person, accountPlace(bot.id), serverPlace(seeded.serverId)], ({ name, data, head }, place) => {
     const mark = marks.get(data.mark);
     if (mark) mark();
-    else received.push({ place, name, data });
+    // An ephemeral answer is in the place of the server, for the person only.
+    else received.push({ place: head.onlyAccount === seeded.ownerId ? person : place, name, data });
   });
   return {
     received,

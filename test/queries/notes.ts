@@ -143,6 +143,20 @@ export const exceptions: readonly Exception[] = [
   },
   {
     rule: 'bound',
+    why: 'The relay of a server reads ten documents at a time, and stops when it has enough events for a batch.',
+    queries: [
+      'channels { outboxAt: { $exists: true }, serverId } sort { outboxAt: 1 } hint pending',
+      'channels { outboxAt: { $gte }, serverId } sort { outboxAt: 1 } hint pending',
+      'members { outboxAt: { $exists: true }, serverId } sort { outboxAt: 1 } hint pending',
+    ],
+  },
+  {
+    rule: 'bound',
+    why: 'A gateway node keeps the active threads of the servers with sessions there, because it shows them with their channel.',
+    queries: ['channels { archiveAt: { $exists: true }, serverId: { $in } }'],
+  },
+  {
+    rule: 'bound',
     why: 'The collection has a document for each migration.',
     queries: ['migrations {}', 'migrations { _id: { $ne } }', 'migrations { doneAt: { $exists: true } }'],
   },

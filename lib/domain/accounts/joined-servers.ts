@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import { getMembershipChange } from '../../contract/events.ts';
+import { toServerCreateId } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { findAllServerIds, findServerIdPages, findServerIds } from '../members/memberships.ts';
@@ -65,14 +65,23 @@ export async function loadJoinedServers(platform: Platform, userId: string, page
   return { joined, next: end < ids.length || found.length > ids.length ? (ids[end - 1] ?? null) : null };
 }
 
-/** The servers that an account is in now, each with the id of its pending SERVER_CREATE, if any. Two queries for each 1,000 servers. */
-export async function findJoinedServers(platform: Platform, userId: string): Promise<{ serverId: string; pending: string | undefined }[]> {
-  const joined: { serverId: string; pending: string | undefined }[] = [];
+/** A server that an account is in by a join, and the id of its pending SERVER_CREATE, if any. */
+export interface Joined {
+  serverId: string;
+  joinId: string;
+  pending: string | undefined;
+}
+
+/** The servers that an account is in now. Two queries for each 1,000 servers. */
+export async function findJoinedServers(platform: Platform, userId: string): Promise<Joined[]> {
+  const joined: Joined[] = [];
   for await (const serverIds of findServerIdPages(platform, userId)) {
     const keys = toMemberKeys(serverIds, [userId]);
-    const members = await platform.db.members.find(keys, { projection: { _id: 0, serverId: 1, outbox: 1 } }).toArray();
-    for (const { serverId, outbox } of members)
-      joined.push({ serverId, pending: outbox?.find(({ name }) => getMembershipChange(name))?.id });
+    const members = await platform.db.members.find(keys, { projection: { _id: 0, serverId: 1, joinId: 1, outbox: 1 } }).toArray();
+    for (const { serverId, joinId = '', outbox } of members) {
+      const join = outbox?.find(({ name }) => name === 'MEMBER_ADD');
+      joined.push({ serverId, joinId, pending: join && toServerCreateId(join.id) });
+    }
   }
   return joined;
 }

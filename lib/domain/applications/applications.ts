@@ -18,6 +18,9 @@ import { removeApplication } from '../servers/removals.ts';
 import { requireOwnApplication } from './application-ownership.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create that is repeated after a crash finds the account it made. */
+/** How many servers one change covers at most. */
+const serversPerChange = 50;
+
 const newBotAccount = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({
   _id: botId,
   kind: 'bot',
@@ -156,13 +159,16 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const renamedRole = { $mergeObjects: ['$$role', { name: newName }] };
   const isOwnRole = { $eq: ['$$role.botId', { $literal: botId }] };
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [isOwnRole, renamedRole, '$$role'] } } };
-  const pendingEvent = addEventToEach(platform, { name: 'ROLE_UPDATE', data: { botId } });
-  await platform.accessVersions.runChange({ servers: serverIds }, () =>
-    platform.db.servers.updateMany({ _id: { $in: serverIds }, roles: { $elemMatch: { botId, name: { $ne: name } } } }, [
-      { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...pendingEvent } },
-    ]),
-  );
-  for (const serverId of serverIds) platform.wake('relay-server', { serverId });
+  for (let start = 0; start < serverIds.length; start += serversPerChange) {
+    const some = serverIds.slice(start, start + serversPerChange);
+    await platform.accessVersions.runChange({ servers: some }, () => {
+      const pendingEvent = addEventToEach(platform, { name: 'ROLE_UPDATE', data: { botId } });
+      return platform.db.servers.updateMany({ _id: { $in: some }, roles: { $elemMatch: { botId, name: { $ne: name } } } }, [
+        { $set: { roles, rolesVersion: { $add: ['$rolesVersion', 1] }, ...pendingEvent } },
+      ]);
+    });
+    for (const serverId of some) platform.wake('relay-server', { serverId });
+  }
   const current = await applications.findOne({ _id }, { projection: { name: 1 } });
   if (current && current.name !== name) await renameBot(platform, { _id, botId, name: current.name });
 }

@@ -5,6 +5,7 @@ import { computePermissions } from '../../base/permissions.ts';
 import type { AuthorizeInput, BotAuthorization } from '../../contract/application.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
+import type { ServerEvent } from '../../store/mongo/models/outbox.ts';
 import { type RoleDoc, type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending-events.ts';
@@ -35,8 +36,8 @@ async function requireTargetServer(
 }
 
 /** The update operators that add an event about a bot's own role to a server's outbox. They need no limit, because a bot is rarely added or renamed. */
-const addRoleEvent = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string) =>
-  addEvent(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}) });
+const addRoleEvent = (platform: Platform, name: 'ROLE_CREATE' | 'ROLE_UPDATE', roleId: string, was?: ServerEvent['was']) =>
+  addEvent(platform, { name, data: { roleId }, ...(name === 'ROLE_CREATE' ? { shifted: { from: 1 } } : {}), ...(was ? { was } : {}) });
 
 /**
  * Returns the bot's own role in the server, and creates it if there is none. One conditional write decides, so a bot has one own role even if it is added twice
@@ -54,19 +55,19 @@ async function ensureBotRole(platform: Platform, serverId: string, role: RoleDoc
     const server = await servers.findOne({ _id: serverId });
     if (!server) return refuseField('/serverId', 'Choose a server that you are in.');
     const existingRole = server.roles.find((one) => one.botId === role.botId);
-    if (existingRole) return reuseRole(platform, serverId, { ...role, id: existingRole.id });
+    if (existingRole) return reuseRole(platform, serverId, { ...role, id: existingRole.id }, existingRole.permissions);
     if (server.roles.length > limits.rolesPerServer) return refuse('too_many_roles', { limit: limits.rolesPerServer });
   }
 }
 
 /** Reuses a role of the bot that an interrupted leave or authorize left behind. It gets the name and the permissions that are granted now. */
-async function reuseRole(platform: Platform, serverId: string, role: RoleDoc): Promise<RoleDoc> {
+async function reuseRole(platform: Platform, serverId: string, role: RoleDoc, previousPermissions: number): Promise<RoleDoc> {
   await platform.db.servers.updateOne(
     { _id: serverId, 'roles.id': role.id },
     {
       $set: { 'roles.$.permissions': role.permissions, 'roles.$.name': role.name },
       $inc: { rolesVersion: 1 },
-      ...addRoleEvent(platform, 'ROLE_UPDATE', role.id),
+      ...addRoleEvent(platform, 'ROLE_UPDATE', role.id, { role: { id: role.id, permissions: previousPermissions } }),
     },
   );
   return role;
@@ -87,6 +88,13 @@ async function recheckBot(platform: EnqueuePlatform, serverId: string, { id, bot
     { _id: serverId, 'roles.botId': botId },
     { $set: { 'roles.$.name': bot.username }, $inc: { rolesVersion: 1 }, ...addRoleEvent(platform, 'ROLE_UPDATE', id) },
   );
+}
+
+/** Gives a bot its own role, which an interrupted authorize did not. */
+async function giveOwnRole(platform: Platform, serverId: string, botId: string, roleId: string): Promise<void> {
+  const { $push, $min } = addEvent(platform, { name: 'MEMBER_UPDATE', was: { given: { roleId, has: true } } });
+  const key = toMemberKey(serverId, botId);
+  await platform.db.members.updateOne({ ...key, roles: { $ne: roleId } }, { $push: { roles: roleId, ...$push }, $min });
 }
 
 /** The result of authorizing a bot. `isAdded` tells whether this call added it. */
@@ -121,16 +129,16 @@ export async function authorizeBot(
   const existingMember = await db.members.findOne(key);
   if (existingRole && existingMember?.roles.includes(existingRole.id))
     return { isAdded: existingRole.id === newId, authorized: toAuthorized(existingRole) };
-  const member = await newMember(platform, serverId, botId, true);
   const role = { id: newId, name, color: null, hoist: false, permissions, botId };
   const [grantedRole, isAdded] = await platform.accessVersions.runChange(
     { servers: [serverId], members: [[serverId, botId]] },
     async () => {
       const botRole = await ensureBotRole(platform, serverId, role);
       await changeServerCounts(platform, [botId], 0);
-      const isJoined = (await addMember(platform, { ...member, roles: [botRole.id] })) === 'added';
+      const member = { ...newMember(platform, serverId, botId, true), roles: [botRole.id] };
+      const isJoined = (await addMember(platform, member)) === 'added';
       if (isJoined) await finishJoin(platform, member, 'server');
-      else await db.members.updateOne(key, { $addToSet: { roles: botRole.id } });
+      else await giveOwnRole(platform, serverId, botId, botRole.id);
       await recheckBot(platform, serverId, { ...role, id: botRole.id });
       return [botRole, isJoined] as const;
     },

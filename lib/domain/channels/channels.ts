@@ -5,7 +5,7 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEventInPipeline, createEntry } from '../events/pending-events.ts';
+import { addEventInPipeline, newOutbox } from '../events/pending-events.ts';
 import { type Actor, canView, loadOverwrites, requireServer, requireServerChannel, type ServerContext } from '../members/access.ts';
 import { diffFields, writeAudit } from '../servers/audit.ts';
 import { removeChannel } from '../servers/removals.ts';
@@ -87,7 +87,7 @@ export async function createChannel(
     const position = await takeNextPosition(platform, serverId);
     const now = new Date(platform.now());
     const fresh = newChannel({ _id: newId, serverId, kind: input.kind, name: input.name.trim(), position, createdAt: now });
-    const pendingEvent = { outbox: [createEntry(platform, { name: 'CHANNEL_CREATE' as const })], outboxAt: now };
+    const pendingEvent = newOutbox(platform, { name: 'CHANNEL_CREATE' as const });
     const inserted = await insertInSlot(platform.db.channels, { serverId }, limits.channelsPerServer, {
       ...fresh,
       parentId,

@@ -139,16 +139,16 @@ async function writeOverwrites(
 ): Promise<ChannelDoc | null> {
   const checked = checkedIds ? channel.overwrites.filter(({ id }) => checkedIds.includes(id)) : channel.overwrites;
   const current = checkedIds ? filterOverwrites({ $in: ['$$one.id', { $literal: checkedIds }] }) : '$overwrites';
-  const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
   const capacityFilter = isAdded ? { [`overwrites.${limits.overwritesPerChannel - 1}`]: { $exists: false } } : {};
   const unchangedExpr = { $eq: [current, { $literal: checked }] };
-  const after = await platform.accessVersions.runChange({ servers: [server._id] }, () =>
-    platform.db.channels.findOneAndUpdate(
+  const after = await platform.accessVersions.runChange({ servers: [server._id] }, () => {
+    const pendingEvent = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
+    return platform.db.channels.findOneAndUpdate(
       { _id: channel._id, serverId: server._id, ...outboxHasRoom, ...capacityFilter, $expr: unchangedExpr },
       [{ $set: { overwrites: replacement, ...pendingEvent } }],
       { returnDocument: 'after' },
-    ),
-  );
+    );
+  });
   if (after) return after;
   const existing = await platform.db.channels.findOne({ _id: channel._id }, { projection: { outbox: 1 } });
   requireOutboxRoom((existing ?? refuse('not_found', { what: 'channel' })).outbox);

@@ -1,3 +1,5 @@
+import { groupBy } from '../../base/group-by.ts';
+import { exists } from '../../store/mongo/database.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -26,24 +28,24 @@ export async function loadCurrentChannel(platform: Platform, channel: ChannelDoc
 }
 
 /**
- * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread, in one write (docs/behavior/messages.md#archiving). Only
+ * Counts a message that is about to be stored, restarts its thread's clock and unarchives the thread (docs/behavior/messages.md#archiving). Only
  * this and a PATCH with `archived: false` unarchive a thread. If the message is then not stored, the recount corrects the number.
  */
 export async function recordThreadPost(platform: EnqueuePlatform, { channelId, serverId }: MessageDraft): Promise<void> {
+  const { channels } = platform.db;
   const now = new Date(platform.now());
-  const { outbox, outboxAt } = addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' });
-  const fields = {
-    outbox: { $cond: ['$archived', outbox, { $ifNull: ['$outbox', '$$REMOVE'] }] },
-    outboxAt: { $cond: ['$archived', outboxAt, { $ifNull: ['$outboxAt', '$$REMOVE'] }] },
-    archived: false,
-    lastActivityAt: now,
-    messageCount: { $add: ['$messageCount', 1] },
-    recountAt: now,
-  };
-  const before = await platform.db.channels.findOneAndUpdate({ _id: channelId, kind: 'thread' }, [{ $set: fields }, archiveAtStage], {
-    projection: { archived: 1 },
-  });
-  if (before?.archived && serverId !== null) platform.wake('relay-server', { serverId });
+  const fields = { lastActivityAt: now, messageCount: { $add: ['$messageCount', 1] }, recountAt: now };
+  const update = (archived: boolean, set: object) =>
+    channels.updateOne({ _id: channelId, kind: 'thread', archived }, [{ $set: { ...fields, ...set } }, archiveAtStage]);
+  for (let archived = false; ; archived = !archived) {
+    const { matchedCount } = archived
+      ? await platform.serverChanges.run(serverId === null ? [] : [serverId], () =>
+          update(true, { archived: false, ...addEventInPipeline(platform, { name: 'CHANNEL_UPDATE' }) }),
+        )
+      : await update(false, {});
+    if (matchedCount === 1 && archived && serverId !== null) platform.wake('relay-server', { serverId });
+    if (matchedCount === 1 || !(await exists(channels, { _id: channelId, kind: 'thread' }))) return;
+  }
 }
 
 /** Takes a removed message off its thread's count. */
@@ -71,7 +73,9 @@ export const recountThreads = (platform: Platform): Promise<void> =>
     async (channelId, maxTimeMS) => await platform.db.messages.countDocuments({ channelId, deleted: { $exists: false } }, { maxTimeMS }),
   );
 
-/** How many threads one write archives. It takes far less time than one operation may. */
+/** How many servers one change covers at most. */
+const serversPerChange = 50;
+/** How many threads one round archives. It takes far less time than one operation may. */
 const archivedPerRound = 1_000;
 
 /**
@@ -92,11 +96,18 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
       .hint(dueThreadsIndex)
       .toArray();
     if (found.length > 0) {
-      const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
-      const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...dueFilter };
-      const { modifiedCount } = await channels.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
-      archivedCount += modifiedCount;
-      for (const serverId of new Set(found.map((one) => one.serverId))) platform.wake('relay-server', { serverId });
+      const byServer = [...groupBy(found, (one) => one.serverId)];
+      for (let start = 0; start < byServer.length; start += serversPerChange) {
+        const some = byServer.slice(start, start + serversPerChange);
+        const serverIds = some.map(([serverId]) => serverId);
+        const filter = { _id: { $in: some.flatMap(([, threads]) => threads.map(({ _id }) => _id)) }, ...dueFilter };
+        const { modifiedCount } = await platform.serverChanges.run(serverIds, () => {
+          const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
+          return channels.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
+        });
+        archivedCount += modifiedCount;
+        for (const serverId of serverIds) platform.wake('relay-server', { serverId });
+      }
     }
     if (found.length < archivedPerRound) return archivedCount;
     from = found.at(-1)?.archiveAt as Date;

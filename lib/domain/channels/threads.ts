@@ -7,7 +7,7 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import { countCreation, perMinute } from '../creation-rates.ts';
-import { createEntry } from '../events/pending-events.ts';
+import { newOutbox } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
 import { toChannel } from '../servers/server-view.ts';
 import { type ChannelContext, requireMessageChannel } from './channel-context.ts';
@@ -56,10 +56,11 @@ export async function createThread(
     messageCount: 0,
     lastActivityAt: now,
     archiveAt: computeArchiveAt(now, autoArchiveMinutes),
-    outbox: [createEntry(platform, { name: 'CHANNEL_CREATE' })],
-    outboxAt: now,
   };
-  if (!(await insertNew(channels, thread))) return toChannel((await findOwn()) ?? refuse('thread_exists'));
+  const isCreated = await platform.serverChanges.run([serverId], () =>
+    insertNew(channels, { ...thread, ...newOutbox(platform, { name: 'CHANNEL_CREATE' as const }) }),
+  );
+  if (!isCreated) return toChannel((await findOwn()) ?? refuse('thread_exists'));
   if (!(await exists(channels, { _id: channelId }))) {
     // The channel was deleted at the same moment.
     await channels.deleteOne({ _id: newId });

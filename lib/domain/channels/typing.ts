@@ -3,7 +3,8 @@ import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
-import { appendInOrder, createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
+import { createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
+import { appendAfterChanges } from '../events/relay.ts';
 import { type Actor, locateChannel } from '../members/access.ts';
 import { requireMessageChannel } from './channel-context.ts';
 
@@ -39,9 +40,10 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
   if (location && !(await isOutdated(platform, typing))) {
     const { serverId } = location;
     const data: EventData<'TYPING_START'> = { channelId, serverId, userId, at: new Date(idTimeMs(typingId)).toISOString() };
-    const places = await findPlacesOfChannel(platform, { channelId, serverId });
-    const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, { channelId, exceptAccount: userId }));
-    await appendInOrder(platform, events);
+    const { places, viewedAs } = await findPlacesOfChannel(platform, { channelId, serverId });
+    const visibility = { channelId: viewedAs, exceptAccount: userId };
+    const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, visibility));
+    await appendAfterChanges(platform, events);
     void keepAllMarks(platform, events);
   }
 }

@@ -6,7 +6,7 @@ import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
 import { newChannel, takeNextPosition } from '../channels/channels.ts';
-import { createEntry } from '../events/pending-events.ts';
+import { newOutbox } from '../events/pending-events.ts';
 import type { Actor } from '../members/access.ts';
 
 const names: Record<CommunityChannelField, string> = { rulesChannelId: 'rules', updatesChannelId: 'moderator-updates' };
@@ -49,7 +49,7 @@ export async function deleteHiddenChannels({ db }: EnqueuePlatform, ids: readonl
 /** Makes a hidden channel visible, last in its server, and adds CHANNEL_CREATE to its outbox. Called inside `accessVersions.runChange` of the server. */
 export async function revealChannel(platform: EnqueuePlatform, { _id, serverId }: Pick<ChannelDoc, '_id' | 'serverId'>): Promise<void> {
   const position = await takeNextPosition(platform, serverId);
-  const pendingEvent = { outbox: [createEntry(platform, { name: 'CHANNEL_CREATE' as const })], outboxAt: new Date(platform.now()) };
+  const pendingEvent = newOutbox(platform, { name: 'CHANNEL_CREATE' as const });
   await platform.db.channels.updateOne({ _id, heldAt: { $exists: true } }, { $set: { position, ...pendingEvent }, $unset: { heldAt: 1 } });
   platform.wake('relay-server', { serverId });
 }

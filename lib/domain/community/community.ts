@@ -73,9 +73,12 @@ async function disableCommunity(platform: EnqueuePlatform, actor: Actor, serverI
   const current = await requireServerDoc(platform, serverId);
   const changes = diffFields<Settings>(toSettings(current), set);
   if (Object.keys(changes).length === 0) return toCommunitySettings(toSettings(current));
-  const pendingEvent = addSummaryEvent(platform, current, changes);
   const before = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-    platform.db.servers.findOneAndUpdate({ _id: serverId }, { $set: set, ...pendingEvent }, { returnDocument: 'before' }),
+    platform.db.servers.findOneAndUpdate(
+      { _id: serverId },
+      { $set: set, ...addSummaryEvent(platform, current, changes) },
+      { returnDocument: 'before' },
+    ),
   );
   if (!before) return refuse('not_found', { what: 'server' });
   platform.wake('relay-server', { serverId });

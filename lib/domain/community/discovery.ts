@@ -80,9 +80,14 @@ export async function setDiscovery(
     if (Object.keys(changes).length === 0) return toCommunitySettings(current);
     const unchangedFilter = { _id: serverId, listed: current.listed, 'discovery.description': server.discovery?.description ?? null };
     const listable = after.listed ? { community: true, types: { $nin: teamTypes } } : {};
-    const pendingEvent = addSummaryEvent(platform, server, changes);
     const { modifiedCount } = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-      platform.db.servers.updateOne({ ...unchangedFilter, ...listable }, { $set: toServerFields(change), ...pendingEvent }),
+      platform.db.servers.updateOne(
+        { ...unchangedFilter, ...listable },
+        {
+          $set: toServerFields(change),
+          ...addSummaryEvent(platform, server, changes),
+        },
+      ),
     );
     if (modifiedCount === 0) continue;
     if ('listed' in changes) platform.wake('relay-server', { serverId });

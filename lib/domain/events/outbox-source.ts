@@ -3,7 +3,7 @@ import { type Collections, relaxedWriteConcern, withSharedFields } from '../../s
 import { type Outbox, type OutboxEntry, type OutboxEvent, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
-import type { Broadcast, EpochsByPartition } from '../../store/redis/log/append.ts';
+import type { AppendOptions, Broadcast } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
 import { appendTraced, type EventTraces } from './event-traces.ts';
 import { appendInOrder, keepAllMarks, type PlacedEvent } from './placed-events.ts';
@@ -17,6 +17,12 @@ export interface PendingBatch {
   broadcast?: Broadcast;
   /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
   entryIds?: readonly string[];
+  /** Whether the events are appended after those of earlier changes of their server. */
+  isAfterChanges?: boolean;
+  /** For events of changes of a server, up to when changes had been relayed when they were read, in milliseconds. */
+  relayedMs?: number;
+  /** Called when the events are in the log. */
+  onAppended?: () => Promise<void>;
   acknowledge: (appended: readonly Appended[]) => Promise<void>;
 }
 
@@ -26,10 +32,20 @@ export interface OutboxDocuments {
   keyField: '_id' | 'channelId' | 'serverId';
 }
 
+/**
+ * `relayed`: the entries that are about to be acknowledged, which are left out. `runState`: the state of a worker that stays with the key. `isPatient`: whether
+ * to wait for changes of the server that are under way.
+ */
+export interface ReadOptions {
+  relayed: ReadonlySet<string>;
+  runState: RunState | undefined;
+  isPatient: boolean;
+}
+
 /** A kind of outbox. */
 export interface OutboxSource {
-  /** The pending events of one key, oldest first, without the entries `relayed`, which are about to be acknowledged. */
-  read(platform: WorkerPlatform, key: string, relayed: ReadonlySet<string>, runState?: RunState): AsyncGenerator<PendingBatch, void>;
+  /** The pending events of one key, oldest first. */
+  read(platform: WorkerPlatform, key: string, options: ReadOptions): AsyncGenerator<PendingBatch, void>;
   /** The documents that hold the events. */
   documents: readonly OutboxDocuments[];
   /** How many keys the sweep relays at once. It is small, so that the jobs keep most of the capacity. */
@@ -49,20 +65,24 @@ export interface AppendedBatch {
 
 /**
  * Appends a batch to the log. `startMs` is a moment before the batch was read, by the process' monotonic clock. If the process was paused since, it returns
- * null and leaves the batch to the worker that took over. Rejects if the epoch of `during` is over.
+ * null and leaves the batch to the worker that took over. Rejects if an epoch of `requiredEpochs` is over, and with `ChangesPending` or `ChangesRelayed`, as `append`.
  */
 export async function relayBatch(
   platform: WorkerPlatform,
   pending: PendingBatch,
   startMs: number,
-  during?: EpochsByPartition,
+  options: AppendOptions = {},
 ): Promise<AppendedBatch | null> {
   const { events, broadcast, traces = noTraces } = pending;
-  if (performance.now() - startMs > batchLifeMs) {
+  // For events of changes, `relayedMs` shows whether another worker has taken over.
+  if (pending.relayedMs === undefined && performance.now() - startMs > batchLifeMs) {
     platform.log.warn({ events: events.length }, 'reading a batch of events took too long; it will be read again');
     return null;
   }
-  const appended = await appendTraced(platform, events, traces, startMs, (some) => appendInOrder(platform, some, during));
+  const appended = await appendTraced(platform, events, traces, startMs, (some) =>
+    appendInOrder(platform, some, { ...options, relayedMs: pending.relayedMs }),
+  );
+  await pending.onAppended?.();
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.

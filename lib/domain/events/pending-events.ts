@@ -1,7 +1,15 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { calculateObjectSize } from '../../store/mongo/ejson.ts';
-import { type OutboxEntry, type OutboxEvent, type PipelineEvent, pushEntries, setEntry } from '../../store/mongo/models/outbox.ts';
+import {
+  entryTime,
+  type Outbox,
+  type OutboxEntry,
+  type OutboxEvent,
+  type PipelineEvent,
+  pushEntries,
+  setEntry,
+} from '../../store/mongo/models/outbox.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /**
@@ -35,14 +43,24 @@ export const createEntry = <E extends OutboxEvent>({ ids, tracing }: Platform, e
   ...tracing.current(),
 });
 
+/** The outbox of a new document, with one event. */
+export function newOutbox<E extends OutboxEvent>(platform: Platform, event: E): Required<Outbox<E>> {
+  const entry = createEntry(platform, event);
+  return { outbox: [entry], outboxAt: entryTime(entry.id) };
+}
+
 /** The update that adds an event to the outbox of a document: `{ $push, $min }`. */
 export const addEvent = <E extends OutboxEvent>(platform: Platform, event: E): ReturnType<typeof pushEntries<E>> =>
-  pushEntries([createEntry(platform, event)], new Date(platform.now()));
+  pushEntries(createEntry(platform, event));
 
 /** `addEvent` for the `$set` of an update pipeline. An event may replace a pending one, as in `setEntry`. */
-export const addEventInPipeline = (platform: Platform, event: PipelineEvent): ReturnType<typeof setEntry> =>
-  setEntry({ id: platform.ids.next(), ...event, ...platform.tracing.current() }, new Date(platform.now()));
+export function addEventInPipeline({ ids, tracing }: Platform, event: PipelineEvent): ReturnType<typeof setEntry> {
+  const id = ids.next();
+  return setEntry({ id, ...event, ...tracing.current() }, id);
+}
 
 /** `addEventInPipeline` for an update of many documents: each gets an event with its own id. */
-export const addEventToEach = (platform: Platform, event: PipelineEvent): ReturnType<typeof setEntry> =>
-  setEntry({ id: { $concat: [platform.ids.next(), '-', '$_id'] }, ...event, ...platform.tracing.current() }, new Date(platform.now()));
+export function addEventToEach({ ids, tracing }: Platform, event: PipelineEvent): ReturnType<typeof setEntry> {
+  const id = ids.next();
+  return setEntry({ id: { $concat: [id, '-', '$_id'] }, ...event, ...tracing.current() }, id);
+}

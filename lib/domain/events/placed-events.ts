@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import { groupBy } from '../../base/group-by.ts';
 import type { EventName, LoggedData } from '../../contract/events.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { EpochsByPartition, NewEntry } from '../../store/redis/log/append.ts';
+import { type AppendOptions, findChangeMs, type NewEntry } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
 import type { Visibility } from '../../store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
@@ -10,6 +11,8 @@ import { locateChannel } from '../members/access.ts';
 /** An event to append, and the `place` whose log it goes to: a server or an account. */
 export interface PlacedEvent extends NewEntry {
   place: string;
+  /** For a SERVER_CREATE, the id of the MEMBER_ADD of its join, which comes before it and whose number it gets. Not stored. */
+  joinEventId?: string;
 }
 
 /** Makes an event with its payload. It is appended once for each `id`. */
@@ -21,36 +24,62 @@ export const createPlacedEvent = <N extends EventName>(
   visibility: Visibility = {},
 ): PlacedEvent => ({ place, id, name, payload: JSON.stringify(data), ...visibility });
 
-/** The places whose logs get the events of a channel: its server, or both participants of a DM. Empty for a DM that is gone. */
+/**
+ * The places whose logs get the events of a channel: its server, or both participants of a DM. Empty for a DM that is gone. `viewedAs` is the channel whose
+ * viewers receive them: of a thread, its parent.
+ */
 export async function findPlacesOfChannel(
   platform: WorkerPlatform,
-  { channelId, serverId }: { channelId: string; serverId: string | null },
-): Promise<string[]> {
-  if (serverId !== null) return [serverPlace(serverId)];
+  { channelId, serverId, isThread }: { channelId: string; serverId: string | null; isThread?: boolean },
+): Promise<{ places: string[]; viewedAs: string }> {
+  if (serverId !== null) {
+    const parentId = isThread === false ? null : await findThreadParent(platform, channelId);
+    return { places: [serverPlace(serverId)], viewedAs: parentId ?? channelId };
+  }
   const dm = (await locateChannel(platform, channelId))?.dm;
-  return dm ? dm.userIds.map(accountPlace) : [];
+  return { places: dm ? dm.userIds.map(accountPlace) : [], viewedAs: channelId };
+}
+
+/** The parents of threads that were read last; '' for other channels. A thread never moves, and a channel never becomes one. */
+const threadParents = new LRUCache<string, string>({ max: 10_000 });
+
+/** The parent of a thread; null for any other channel. */
+async function findThreadParent({ db }: WorkerPlatform, channelId: string): Promise<string | null> {
+  const known = threadParents.get(channelId);
+  if (known !== undefined) return known || null;
+  const channel = await db.channels.findOne({ _id: channelId }, { projection: { kind: 1, parentId: 1 } });
+  const parentId = channel?.kind === 'thread' ? channel.parentId : null;
+  if (channel) threadParents.set(channelId, parentId ?? '');
+  return parentId;
 }
 
 /**
  * Appends events in their order, each once however often it is called. Returns what `confirm` needs before they are acknowledged. Rejects while Redis is
- * unavailable, and when the epoch of `during` has ended; some events may have been appended by then.
+ * unavailable, when an epoch of `requiredEpochs` has ended, and with `ChangesPending` or `ChangesRelayed`, as `append`; some events may have been appended by
+ * then. `afterChanges` and `relayedMs` apply to places of servers. A SERVER_CREATE gets the number of the MEMBER_ADD of its join, which comes before it.
  */
 export async function appendInOrder(
   { append }: WorkerPlatform,
   events: readonly PlacedEvent[],
-  during?: EpochsByPartition,
+  { requiredEpochs, afterChanges, relayedMs }: AppendOptions = {},
 ): Promise<Appended[]> {
   const appended: Appended[] = [];
+  const numbers = new Map<string, number>();
+  const toNewEntry = ({ place: _place, joinEventId, ...event }: PlacedEvent): NewEntry => {
+    const number = joinEventId === undefined ? undefined : numbers.get(joinEventId);
+    return event.join && number ? { ...event, join: { ...event.join, number } } : event;
+  };
+  let fromMs = relayedMs;
   for (let start = 0; start < events.length; ) {
     const { place } = events[start] as PlacedEvent;
     const next = events.findIndex((event, at) => at > start && event.place !== place);
     const end = next === -1 ? events.length : next;
-    const appendedRun = await append(
-      place,
-      events.slice(start, end).map(({ place: _place, ...event }) => event),
-      during,
-    );
-    appended.push(...appendedRun);
+    const run = events.slice(start, end);
+    const ofServer = place.startsWith('server:') ? { afterChanges, relayedMs: fromMs } : {};
+    const result = await append(place, run.map(toNewEntry), { requiredEpochs, ...ofServer });
+    if (fromMs !== undefined && place.startsWith('server:')) fromMs = findChangeMs(run, fromMs);
+    run.forEach(({ id }, index) => numbers.set(id, result.numbers[index] ?? 0));
+    appended.push(...result.appended);
     start = end;
   }
   return appended;

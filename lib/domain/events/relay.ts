@@ -1,13 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { forEachLimit } from '../../base/for-each-limit.ts';
+import { shareRuns } from '../../base/shared-run.ts';
 import { withSharedFields } from '../../store/mongo/database.ts';
+import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
 import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
+import { type AppendOptions, ChangesPending, ChangesRelayed } from '../../store/redis/log/append.ts';
+import type { Appended } from '../../store/redis/log/confirm.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
-import { interactionOutbox } from '../interactions/interaction-outbox.ts';
+import { createInteractionBatch, interactionOutbox } from '../interactions/interaction-outbox.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
 import { serverOutbox } from '../servers/server-outbox.ts';
-import { type OutboxDocuments, relayBatch } from './outbox-source.ts';
+import { type AppendedBatch, type OutboxDocuments, type PendingBatch, relayBatch } from './outbox-source.ts';
+import { appendInOrder, type PlacedEvent } from './placed-events.ts';
 
 /** Every outbox: the messages of a channel; a server with its members and channels; an account; an interaction. */
 const sources = { channel: messageOutbox, server: serverOutbox, account: accountOutbox, interaction: interactionOutbox };
@@ -21,22 +28,56 @@ const unacknowledgedMax = { ofKey: 500, ofAll: 2_000 };
 /**
  * Appends the pending events of one key to the log, batch by batch, until there are none or `eventsMax` were appended (docs/delivery.md#relay). Returns a
  * function that waits for their acknowledgement; the key may be relayed again meanwhile. Repeated and concurrent runs append nothing twice, because Redis has a
- * mark for each event. Rejects while Redis or the database is unavailable; the events stay pending. `runState`: the state of a worker that stays with the key.
+ * mark for each event. Rejects while Redis or the database is unavailable; the events stay pending.
  */
 export async function startRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
   key: string,
-  { runState, eventsMax = Number.POSITIVE_INFINITY }: { runState?: RunState | undefined; eventsMax?: number } = {},
+  options: RelayOptions = {},
+): Promise<() => Promise<void>> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await startOneRelay(platform, outbox, key, options);
+    } catch (error) {
+      if (!(error instanceof ChangesRelayed) || tries === readsMax) throw error;
+      await sleep(tries);
+    }
+}
+
+/**
+ * `runState`: the state of a worker that stays with the key. `isPatient`: whether to wait for changes of the server that are under way. `eventsMax`: after how
+ * many events to stop.
+ */
+interface RelayOptions {
+  runState?: RunState | undefined;
+  isPatient?: boolean;
+  eventsMax?: number;
+}
+
+/** How often events are read because another worker relays events of the same server. */
+const readsMax = 20;
+
+async function startOneRelay(
+  platform: WorkerPlatform,
+  outbox: OutboxName,
+  key: string,
+  { runState, isPatient = true, eventsMax = Number.POSITIVE_INFINITY }: RelayOptions,
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, relayed.ids, runState);
+  const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, runState, isPatient });
+  const relayNext = (batch: PendingBatch, startMs: number): Promise<AppendedBatch | null> =>
+    runAfterChanges(
+      platform,
+      (afterChanges) => relayBatch(platform, batch, startMs, { requiredEpochs: relayed.epochs, afterChanges }),
+      batch.isAfterChanges ?? false,
+    );
   for (let eventCount = 0; ; ) {
     const startMs = performance.now();
     const next = eventCount < eventsMax ? await batches.next() : { done: true as const };
-    const appendedBatch = next.done ? null : await relayBatch(platform, next.value, startMs, relayed.epochs);
+    const appendedBatch = next.done ? null : await relayNext(next.value, startMs);
     if (next.done || !appendedBatch) return async () => void (await Promise.all(acknowledgements));
     eventCount += next.value.events.length;
     const ids = next.value.entryIds ?? [];
@@ -53,8 +94,63 @@ export async function startRelay(
     });
     acknowledged.catch(() => undefined); // handled where it is waited for
     acknowledgements.push(acknowledged);
-    if (ids.length === 0 || relayed.ids.size > unacknowledgedMax.ofKey) await Promise.all(acknowledgements.splice(0));
+    if ((ids.length === 0 && acknowledgements.length > 1) || relayed.ids.size > unacknowledgedMax.ofKey)
+      await Promise.all(acknowledgements.splice(0));
   }
+}
+
+/** How long to wait before it is tried again to append events of a server whose earlier change is still under way, in milliseconds. */
+const changeDelayMs = 5;
+
+/** By server, what relays its changes before other events of it. A process relays a server once for several callers. */
+const changeRelays = new WeakMap<WorkerPlatform, LRUCache<string, () => Promise<unknown>>>();
+
+/** Relays the changes of a server that have ended; does not wait for those under way, nor for acknowledgements. */
+function relayChanges(platform: WorkerPlatform, serverId: string): Promise<unknown> {
+  const relays = changeRelays.get(platform) ?? new LRUCache({ max: 1_000 });
+  changeRelays.set(platform, relays);
+  const relay =
+    relays.get(serverId) ??
+    shareRuns(async () => {
+      const acknowledge = await startRelay(platform, 'server', serverId, { isPatient: false });
+      acknowledge().catch(() => undefined); // the sweep relays them again
+    });
+  relays.set(serverId, relay);
+  return relay();
+}
+
+/** Runs `append` after the events of earlier changes of the server are relayed, which it relays first. `afterChanges`: the option for `append`. */
+async function runAfterChanges<T>(
+  platform: WorkerPlatform,
+  append: (afterChanges: AppendOptions['afterChanges']) => Promise<T>,
+  isAfterChanges = true,
+): Promise<T> {
+  for (let afterChanges: AppendOptions['afterChanges'] = isAfterChanges ? 'now' : undefined; ; )
+    try {
+      return await append(afterChanges);
+    } catch (error) {
+      if (!(error instanceof ChangesPending)) throw error;
+      if (afterChanges === 'now') ({ afterChanges } = error);
+      else await sleep(changeDelayMs);
+      await relayChanges(platform, error.serverId).catch((fault: unknown) => {
+        if (!(fault instanceof ChangesRelayed)) throw fault; // another worker relays them
+      });
+    }
+}
+
+/** `appendInOrder`, after the events of earlier changes of the server, which it relays first. */
+export const appendAfterChanges = (platform: WorkerPlatform, events: readonly PlacedEvent[]): Promise<Appended[]> =>
+  runAfterChanges(platform, (afterChanges) => appendInOrder(platform, events, { afterChanges }));
+
+/** Relays an interaction that has just been written, without reading it again. `startMs` is a moment before that, by the process' monotonic clock. */
+export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, startMs: number): Promise<void> {
+  const batch = await createInteractionBatch(platform, interaction);
+  const relayed = await runAfterChanges(
+    platform,
+    (afterChanges) => relayBatch(platform, batch, startMs, { afterChanges }),
+    batch.isAfterChanges,
+  );
+  await relayed?.acknowledged;
 }
 
 /** Relays and acknowledges the pending events of one key, as `startRelay` says. */

@@ -53,9 +53,8 @@ const createServerIconField = (platform: EnqueuePlatform, _id: string): PictureF
   },
   async write(iconUrl, to) {
     const servers = platform.db.servers;
-    const pendingEvent = addEvent(platform, { name: 'SERVER_UPDATE' });
     const { matchedCount } = await platform.accessVersions.runChange({ servers: [_id] }, () =>
-      servers.updateOne({ _id, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...pendingEvent }),
+      servers.updateOne({ _id, iconUrl, ...outboxHasRoom }, { $set: { iconUrl: to }, ...addEvent(platform, { name: 'SERVER_UPDATE' }) }),
     );
     if (matchedCount === 1) platform.wake('relay-server', { serverId: _id });
     return matchedCount === 1;

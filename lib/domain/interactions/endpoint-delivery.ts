@@ -9,10 +9,11 @@ import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { deriveInteractionToken, unseal } from '../../store/seal.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
+import { relayInteraction } from '../events/relay.ts';
 import { canView, loadCurrentServerAccess } from '../members/access.ts';
 import { type EndpointRequest, postToEndpoint } from './endpoint-requests.ts';
 import { type DecidedAnswer, decideAnswer } from './interaction-answers.ts';
-import { relayInteraction, toInteractionPayload } from './interaction-outbox.ts';
+import { toInteractionPayload } from './interaction-outbox.ts';
 import { createUpdateEntry, transition, windows } from './interaction-states.ts';
 
 type DeliveryRecord = NonNullable<InteractionDoc['delivery']>;

@@ -2,11 +2,11 @@ import type { LoggedData } from '../../contract/events.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
-import { accountPlace } from '../../store/redis/log/keys.ts';
+import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { collectTraces } from '../events/event-traces.ts';
 import { type OutboxSource, type PendingBatch, relayBatch } from '../events/outbox-source.ts';
-import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
+import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed-events.ts';
 import { canView, loadCurrentServerAccess } from '../members/access.ts';
 import { storeMessage } from '../messages/message-draft.ts';
 import { markExpired, windows } from './interaction-states.ts';
@@ -40,18 +40,25 @@ async function createBotEvents(platform: WorkerPlatform, interaction: Interactio
   return [createPlacedEvent(accountPlace(botId), eventId, 'INTERACTION_CREATE', data, { onlySession })];
 }
 
-/** The events of an entry. Those other than INTERACTION_CREATE are for the person only: the new state, or an ephemeral answer. */
-const renderEntry = async (
+/**
+ * The events of an entry. Those other than INTERACTION_CREATE are for the person only: the new state, or an ephemeral answer, which they receive only while they
+ * may view the channel.
+ */
+async function renderEntry(
   platform: WorkerPlatform,
   interaction: InteractionDoc,
   entry: OutboxEntry<InteractionEvent>,
-): Promise<PlacedEvent[]> =>
-  entry.name === 'INTERACTION_CREATE'
-    ? createBotEvents(platform, interaction, entry.id)
-    : [createPlacedEvent(accountPlace(interaction.userId), entry.id, entry.name, entry.data)];
+): Promise<PlacedEvent[]> {
+  const { userId, serverId, channelId } = interaction;
+  if (entry.name === 'INTERACTION_CREATE') return createBotEvents(platform, interaction, entry.id);
+  if (entry.name === 'INTERACTION_UPDATE' || serverId === null)
+    return [createPlacedEvent(accountPlace(userId), entry.id, entry.name, entry.data)];
+  const { viewedAs } = await findPlacesOfChannel(platform, { channelId, serverId });
+  return [createPlacedEvent(serverPlace(serverId), entry.id, entry.name, entry.data, { channelId: viewedAs, onlyAccount: userId })];
+}
 
 /** The pending events of an interaction. Stores the message of a decided answer first. */
-async function createPendingBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
+export async function createInteractionBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
   const { _id, answer, outbox: entries = [] } = interaction;
   const stored = answer ? await storeMessage(platform, answer) : null;
   const events: PlacedEvent[] = [];
@@ -59,6 +66,7 @@ async function createPendingBatch(platform: WorkerPlatform, interaction: Interac
   return {
     events,
     traces: collectTraces([interaction]),
+    isAfterChanges: events.some(({ place }) => place.startsWith('server:')),
     acknowledge: (appended) =>
       platform.acknowledge(appended, null, async () => {
         await platform.db.interactions.updateOne({ _id }, [
@@ -70,19 +78,11 @@ async function createPendingBatch(platform: WorkerPlatform, interaction: Interac
   };
 }
 
-/**
- * Relays the pending events of an interaction. `startMs` is a moment before it was read, by the process' monotonic clock. Repeated and concurrent calls relay
- * nothing twice.
- */
-export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, startMs: number): Promise<void> {
-  await (await relayBatch(platform, await createPendingBatch(platform, interaction), startMs))?.acknowledged;
-}
-
 /** Expires an interaction whose 3 seconds are over, and relays that. False if it was answered or expired before, or has time left. */
 export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
   const startMs = performance.now();
   const expired = await markExpired(platform, interaction);
-  if (expired) await relayInteraction(platform, expired, startMs);
+  if (expired) await (await relayBatch(platform, await createInteractionBatch(platform, expired), startMs))?.acknowledged;
   return expired !== null;
 }
 
@@ -93,7 +93,7 @@ async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<Pendi
   // Null if another process answered or expired it since the read; that process relays the events.
   const isLate = found.state === 'created' && found.leftMs === 0;
   const interaction = isLate ? await markExpired(platform, found) : found;
-  if (interaction) yield await createPendingBatch(platform, interaction);
+  if (interaction) yield await createInteractionBatch(platform, interaction);
 }
 
 /** The outbox of interactions. An answer whose message is not stored yet always has a pending event, so the sweep finds it too. */

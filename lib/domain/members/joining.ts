@@ -31,9 +31,7 @@ export async function joinServer(
     if (await exists(platform.db.bans, toMemberKey(serverId, actor.id))) refuse('banned');
     if (invitesPaused) refuse('invites_paused');
     if (await hasMaxServers(platform, actor.id)) refuse('too_many_servers', { limit: limits.serversPerPerson });
-    await platform.accessVersions.runChange({ members: [[serverId, actor.id]] }, () =>
-      wrapJoin(() => addPerson(platform, serverId, actor.id)),
-    );
+    await wrapJoin(() => addPerson(platform, serverId, actor.id));
   }
   return loadCurrentServerView(platform, serverId, actor.id);
 }

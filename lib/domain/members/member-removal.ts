@@ -31,6 +31,6 @@ export async function removeUnlessOwner(
   const server = await platform.db.servers.findOne({ _id: serverId }, { projection: { ownerId: 1 } });
   if (server?.ownerId !== userId) return 'removed';
   await revert();
-  await platform.accessVersions.runChange({ members: [[serverId, userId]] }, () => addPerson(platform, serverId, userId));
+  await addPerson(platform, serverId, userId);
   return 'owner';
 }

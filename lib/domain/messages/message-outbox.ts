@@ -1,10 +1,10 @@
+import { isSwitchedOff } from '../../base/failpoint.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, type OutboxEntry, pendingIndex } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { RunState } from '../../store/queue/queue.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecount } from '../channels/thread-activity.ts';
 import { collectTraces } from '../events/event-traces.ts';
@@ -13,6 +13,7 @@ import {
   isAnnounced,
   type OutboxSource,
   type PendingBatch,
+  type ReadOptions,
   removeRelayedEntries,
   selectEntriesToSend,
   toIdKeys,
@@ -28,10 +29,16 @@ const batchDocumentsMax = 100;
 const batchEventsMax = 1_000;
 
 /** The event of an outbox entry, with the current message (`view`). None for an event that is not sent because the message is deleted. */
-function createEvent(place: string, message: MessageDoc, entry: OutboxEntry<MessageEvent>, view: Message | undefined): PlacedEvent[] {
+function createEvent(
+  place: string,
+  viewedAs: string,
+  message: MessageDoc,
+  entry: OutboxEntry<MessageEvent>,
+  view: Message | undefined,
+): PlacedEvent[] {
   const { _id: messageId, channelId, serverId, outbox } = message;
   const create = <N extends MessageEvent['name']>(name: N, data: LoggedData<N>): PlacedEvent[] => [
-    createPlacedEvent(place, entry.id, name, data, { channelId }),
+    createPlacedEvent(place, entry.id, name, data, { channelId: viewedAs }),
   ];
   switch (entry.name) {
     case 'MESSAGE_CREATE': {
@@ -51,15 +58,19 @@ function createEvent(place: string, message: MessageDoc, entry: OutboxEntry<Mess
 }
 
 /**
- * The events of `messages`, in their order, for each of `places`. A message that was deleted before its MESSAGE_CREATE was relayed is never announced, and
- * neither are its edits and reactions.
+ * The events of `messages`, in their order, for each place of their channel. A message that was deleted before its MESSAGE_CREATE was relayed is never
+ * announced, and neither are its edits and reactions.
  */
-async function createEvents(platform: WorkerPlatform, messages: readonly MessageDoc[], places: readonly string[]): Promise<PlacedEvent[]> {
+async function createEvents(platform: WorkerPlatform, messages: readonly MessageDoc[]): Promise<PlacedEvent[]> {
+  const { channelId, serverId, thread } = messages[0] as MessageDoc;
+  const { places, viewedAs } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: thread === true });
   const existing = messages.filter((message) => !message.deleted);
   const viewById = new Map((await toMessages(platform, existing, null)).map((one) => [one.id, one]));
   return places.flatMap((place) =>
     messages.flatMap((message) =>
-      [...selectEntriesToSend(message.outbox ?? [])].flatMap((entry) => createEvent(place, message, entry, viewById.get(message._id))),
+      [...selectEntriesToSend(message.outbox ?? [])].flatMap((entry) =>
+        createEvent(place, viewedAs, message, entry, viewById.get(message._id)),
+      ),
     ),
   );
 }
@@ -158,12 +169,7 @@ async function readPendingMessages(platform: WorkerPlatform, channelId: string, 
  * relay again, so they are relayed in the order of their ids. A worker that stays with the channel (`runState`) reads the database only if the wakes did not
  * report every insert.
  */
-async function* read(
-  platform: WorkerPlatform,
-  channelId: string,
-  relayed: ReadonlySet<string>,
-  runState?: RunState,
-): AsyncGenerator<PendingBatch, void> {
+async function* read(platform: WorkerPlatform, channelId: string, { relayed, runState }: ReadOptions): AsyncGenerator<PendingBatch, void> {
   for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
     const pending = fromWakes ?? (await readPendingMessages(platform, channelId, relayed));
     const oldest = pending.horizon?.oldest ?? null;
@@ -174,7 +180,8 @@ async function* read(
     if (first) {
       await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
       yield {
-        events: await createEvents(platform, messages, await findPlacesOfChannel(platform, first)),
+        events: await createEvents(platform, messages),
+        isAfterChanges: first.serverId !== null && !isSwitchedOff(platform.config, 'no-change-order'),
         traces: collectTraces(messages),
         entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
         acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),

@@ -5,7 +5,7 @@ import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Message, MessageEdit, MessageInput } from '../../contract/message.ts';
 import type { Update } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import { pushEntries } from '../../store/mongo/models/outbox.ts';
+import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../../store/platform.ts';
 import { requireMessageChannel } from '../channels/channel-context.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
@@ -208,9 +208,8 @@ export const tombstoneUpdate = {
 
 /** Turns a message into a tombstone, which keeps only its ids and pending events, and removes its pin. False if it was deleted before. */
 export async function replaceWithTombstone(platform: FilesPlatform, message: MessageDoc): Promise<boolean> {
-  const names = message.pinnedAt ? (['MESSAGE_DELETE', 'PINS_UPDATE'] as const) : (['MESSAGE_DELETE'] as const);
-  const entries = names.map((name) => createEntry(platform, { name }));
-  const pendingEvents = pushEntries(entries, new Date(platform.now()));
+  const pinsEvents = message.pinnedAt ? [createEntry(platform, { name: 'PINS_UPDATE' as const })] : [];
+  const pendingEvents = pushEntries<MessageEvent>(createEntry(platform, { name: 'MESSAGE_DELETE' as const }), ...pinsEvents);
   await markFilesUndecided(platform, message.attachments);
   const { modifiedCount } = await platform.db.messages.updateOne(
     { _id: message._id, channelId: message.channelId, ...notDeleted },

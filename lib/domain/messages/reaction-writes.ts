@@ -138,7 +138,7 @@ export async function writeReaction(platform: Platform, reaction: Reaction, stat
   failpoint(platform.config, 'after-reaction-begin');
   const { condition, update } = changeCounters(reaction, state, name);
   const emoji = state.counters[state.counterIndex]?.emoji ?? reaction.emoji;
-  const event = pushEntries<MessageEvent>([createEntry(platform, { name, data: { userId, emoji } }, eventId)], new Date(platform.now()));
+  const event = pushEntries<MessageEvent>(createEntry(platform, { name, data: { userId, emoji } }, eventId));
   const isInTime = { $expr: { $lt: ['$$NOW', new Date(state.now.getTime() + reactionChangeMs(platform).max)] } };
   const { modifiedCount } = await platform.db.messages.updateOne(
     { ...toMessageFilter(reaction), ...outboxHasRoom, ...condition, ...isInTime },

@@ -1,39 +1,38 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
+import { limits } from '../../base/limits.ts';
 import { exists, withSharedFields } from '../../store/mongo/database.ts';
 import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { serverPlace } from '../../store/redis/log/keys.ts';
 import { beginAccountRemoval, finishAccount } from '../accounts/finish-account-removal.ts';
-import { appendInOrder, createPlacedEvent, keepAllMarks, type PlacedEvent } from '../events/placed-events.ts';
+import { appendInOrder, keepAllMarks } from '../events/placed-events.ts';
+import { appendAfterChanges } from '../events/relay.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
 import { deleteMembershipsOfServer, findServerIdPages } from '../members/memberships.ts';
 import { emptyChannel, type Pass } from './removal-pass.ts';
 import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc, findOverdueRemovals } from './removals.ts';
-import { newServerDelete } from './server-events.ts';
+import { newChannelDelete, newServerDelete } from './server-events.ts';
 
 /** When the last pass runs, in milliseconds after the deletion. By then, every post that was under way is stored or has failed. */
 const lastPassMs = 60_000;
+/** The same of a deleted role: by then, no session can be resumed that needs to know who had it. */
+const lastPassOfRoleMs = lastPassMs + limits.sessionRetentionMs;
 /** How long a pass may report no progress (`reportProgress`) before the sweep starts another one, in milliseconds. */
 const staleAfterMs = 10_000;
 /** How many channels or threads are read in one round. */
 const batchSize = 100;
 
-/** The CHANNEL_DELETE of a channel. Its id is always the same, so it is delivered once, however often this runs. */
-const newChannelDelete = ({ serverId, overwrites }: RemovalInServer, id: string): PlacedEvent =>
-  createPlacedEvent(serverPlace(serverId), `gone-${id}`, 'CHANNEL_DELETE', { id, serverId }, { channelId: id, overwrites });
-
-/** Appends CHANNEL_DELETE for these channels, for those who could view them, once in all passes. Not used when the whole server is deleted. */
-async function appendChannelDeletes(
+/** Appends CHANNEL_DELETE for threads of a deleted channel, for those who could view it, once in all passes. Not used when the whole server is deleted. */
+async function appendThreadDeletes(
   platform: WorkerPlatform,
-  removal: RemovalInServer,
+  { _id, serverId, overwrites }: RemovalInServer,
   ids: readonly string[],
   { isLast }: Pass,
 ): Promise<void> {
-  const events = ids.map((id) => newChannelDelete(removal, id));
-  await platform.confirm(await appendInOrder(platform, events));
+  const events = ids.map((id) => newChannelDelete(serverId, id, { channelId: _id, overwrites }));
+  await platform.confirm(await appendAfterChanges(platform, events));
   if (isLast) await keepAllMarks(platform, events);
 }
 
@@ -65,13 +64,15 @@ async function emptyChannels(
 }
 
 async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer, pass: Pass): Promise<void> {
-  const { _id, serverId } = removal;
+  const { _id, serverId, overwrites } = removal;
   await deleteChannelDoc(platform, removal);
-  await appendChannelDeletes(platform, removal, [_id], pass);
+  // An api of the version before deletes a channel without a pending event.
+  const event = newChannelDelete(serverId, _id, { channelId: _id, change: { channel: { id: _id, before: overwrites, after: null } } });
+  await platform.confirm(await appendAfterChanges(platform, [event]));
   await emptyChannel(platform, _id, pass);
   // Threads only: a channel that is moved into a category while the category is being deleted keeps its contents.
   await emptyChannels(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) =>
-    appendChannelDeletes(platform, removal, ids, pass),
+    appendThreadDeletes(platform, removal, ids, pass),
   );
 }
 
@@ -149,7 +150,7 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
     await finishMembers(platform, removal as RemovalInServer, reportProgress);
     return null;
   }
-  const lastAt = removal.at.getTime() + lastPassMs;
+  const lastAt = removal.at.getTime() + (removal.kind === 'role' ? lastPassOfRoleMs : lastPassMs);
   const pass: Pass = { reportProgress, isLast: platform.now() >= lastAt };
   const isKept = removal.kind === 'server' && (await deleteServerDoc(platform, removal)) === 'not-owner';
   if (removal.kind === 'application') await finishApplication(platform, removal, pass);

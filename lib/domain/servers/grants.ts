@@ -31,10 +31,13 @@ export async function grantServerTypes(
   const set = { types: after, ...(isTeam ? { listed: false } : {}) };
   const { servers } = platform.db;
   const changedFilter = { $or: [{ types: { $ne: after } }, ...(isTeam ? [{ listed: true }] : [])] };
-  const update = { $set: set, ...addEvent(platform, { name: 'SERVER_UPDATE' }) };
   // Bumps the access versions even if nothing changes: a repeated grant reaches gateway nodes that missed the first one.
   const changed = await platform.accessVersions.runChange({ servers: [serverId] }, () =>
-    servers.findOneAndUpdate({ _id: serverId, ...changedFilter }, update, { returnDocument: 'before' }),
+    servers.findOneAndUpdate(
+      { _id: serverId, ...changedFilter },
+      { $set: set, ...addEvent(platform, { name: 'SERVER_UPDATE' }) },
+      { returnDocument: 'before' },
+    ),
   );
   const server = changed ?? (await servers.findOne({ _id: serverId }));
   if (!server) return refuse('not_found', { what: 'server' });

@@ -6,10 +6,10 @@ import { dueUntil } from '../../store/mongo/due.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
-import type { ChannelDoc } from '../../store/mongo/models/server.ts';
+import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
-import { addEventToEach } from '../events/pending-events.ts';
+import { addEvent, addEventToEach } from '../events/pending-events.ts';
 import { loadOverwrites, type ServerAccess } from '../members/access.ts';
 import { deleteMembershipsOfServer } from '../members/memberships.ts';
 
@@ -34,39 +34,55 @@ export async function clearChosenChannel({ db }: Platform, serverId: string, cha
 }
 
 /**
- * Deletes a channel's document, which hides it and its threads at once, and moves the channels of a category out of it. Returns false when the channel was
- * deleted already. A repeated call completes an earlier one.
+ * Deletes a channel's document, which hides it and its threads at once, and moves the channels of a category out of it. The event is added to the server's
+ * outbox first; the relay deletes the channel if the process dies in between. Returns false when the channel was deleted already. A repeated call completes an
+ * earlier one. Call it inside the change of the server.
  */
-export async function deleteChannelDoc(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<boolean> {
-  const { channels } = platform.db;
-  const isDeleted = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
-    const { deletedCount } = await channels.deleteOne({ _id, serverId });
-    await clearChosenChannel(platform, serverId, _id);
-    const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
-    const inCategory = { serverId, parentId: _id, position: { $gte: 0 } };
-    await channels.updateMany(inCategory, [{ $set: { parentId: null, ...pendingEvent } }]);
-    return deletedCount === 1;
-  });
+async function deleteChannel(platform: EnqueuePlatform, _id: string, serverId: string): Promise<boolean> {
+  const { channels, servers } = platform.db;
+  const channel = await channels.findOne({ _id, serverId }, { projection: { overwrites: 1, kind: 1, parentId: 1, outbox: 1 } });
+  if (channel) {
+    const viewedAs = channel.kind === 'thread' ? channel.parentId : _id;
+    // The relay finds no pending event of the channel any more. So this one tells of all changes since the overwrites that clients know.
+    const overwrites = channel.outbox?.find(({ was }) => was)?.was?.overwrites ?? channel.overwrites;
+    await servers.updateOne(
+      { _id: serverId },
+      addEvent(platform, { name: 'CHANNEL_DELETE', data: { channelId: _id, viewedAs, overwrites } }),
+    );
+  }
+  const { deletedCount } = await channels.deleteOne({ _id, serverId });
+  await clearChosenChannel(platform, serverId, _id);
+  const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
+  const inCategory = { serverId, parentId: _id, position: { $gte: 0 } };
+  await channels.updateMany(inCategory, [{ $set: { parentId: null, ...pendingEvent } }]);
+  return deletedCount === 1;
+}
+
+/** Completes the deletion of a channel. */
+export async function deleteChannelDoc(platform: EnqueuePlatform, { _id, serverId }: RemovalInServer): Promise<void> {
+  await platform.accessVersions.runChange({ servers: [serverId] }, () => deleteChannel(platform, _id, serverId));
   platform.wake('relay-server', { serverId });
-  return isDeleted;
 }
 
 /**
- * Removes a channel or thread; false when it was deleted already. From then on nobody can see it or its threads. The job `finish-removal` sends the event to
- * those who could, and deletes what is left of it.
+ * Removes a channel or thread; false when it was deleted already. From then on nobody can see it or its threads. The job `finish-removal` deletes what is left
+ * of it.
  */
 export async function removeChannel(platform: EnqueuePlatform, access: ServerAccess, channel: ChannelDoc): Promise<boolean> {
   const { _id, serverId } = channel;
   const overwrites = [...(await loadOverwrites(access, channel))];
-  const removal = await storeRemoval(platform, { _id, kind: 'channel', serverId, ownerId: null, overwrites });
-  const isDeleted = await deleteChannelDoc(platform, removal);
+  const isDeleted = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
+    await storeRemoval(platform, { _id, kind: 'channel', serverId, ownerId: null, overwrites });
+    return deleteChannel(platform, _id, serverId);
+  });
+  platform.wake('relay-server', { serverId });
   platform.wake('finish-removal', { removalId: _id });
   return isDeleted;
 }
 
 /**
- * Stores the removal of a role before the role is deleted. Its members keep its id for a minute without effect: gateway nodes need it to compute who can no
- * longer see which channels. Then the last pass of the removal takes the id off them, if the role is deleted.
+ * Stores the removal of a role before the role is deleted. Its members keep its id without effect for as long as sessions can be resumed: gateway nodes need it
+ * to compute who can no longer see which channels. Then the last pass of the removal takes the id off them, if the role is deleted.
  */
 export async function storeRoleRemoval(platform: Platform, serverId: string, roleId: string): Promise<void> {
   await storeRemoval(platform, { _id: roleId, kind: 'role', serverId, ownerId: null, overwrites: [] });
@@ -105,28 +121,34 @@ async function endMemberships(platform: WakePlatform, serverId: string, leftUser
   }
 }
 
-/**
- * Deletes a server's document, which hides it at once, and ends its memberships, so that they no longer count for anybody. Returns `not-owner` if
- * `ownerId` does not own the server any more, and `already-deleted` if the server does not exist.
- */
-export async function deleteServerDoc(
+/** Deletes a server's document, which hides it at once, if `ownerId` still owns it. Call it inside the change of the server. */
+const deleteServer = ({ db }: WakePlatform, serverId: string, ownerId: string) => db.servers.findOneAndDelete({ _id: serverId, ownerId });
+
+/** Ends the memberships of a server that was just deleted, so that they no longer count for anybody; null if it was deleted before or has another owner. */
+async function endServer(
   platform: WakePlatform,
-  { _id, ownerId }: RemovalDoc,
+  serverId: string,
+  deleted: ServerDoc | null,
 ): Promise<'deleted' | 'already-deleted' | 'not-owner'> {
-  const { servers } = platform.db;
-  const deletedServer = await platform.accessVersions.runChange({ servers: [_id] }, () =>
-    servers.findOneAndDelete({ _id, ownerId: ownerId as string }),
-  );
-  if (!deletedServer && (await exists(servers, { _id }))) return 'not-owner';
-  const leftUserIds = deletedServer?.outbox?.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? data.userId : [])) ?? [];
-  await endMemberships(platform, _id, leftUserIds);
-  return deletedServer ? 'deleted' : 'already-deleted';
+  if (!deleted && (await exists(platform.db.servers, { _id: serverId }))) return 'not-owner';
+  const leftUserIds = deleted?.outbox?.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? data.userId : [])) ?? [];
+  await endMemberships(platform, serverId, leftUserIds);
+  return deleted ? 'deleted' : 'already-deleted';
+}
+
+/** Completes the deletion of a server. Returns `not-owner` if `ownerId` does not own it any more, and `already-deleted` if it does not exist. */
+export async function deleteServerDoc(platform: WakePlatform, { _id, ownerId }: RemovalDoc): ReturnType<typeof endServer> {
+  const deleted = await platform.accessVersions.runChange({ servers: [_id] }, () => deleteServer(platform, _id, ownerId as string));
+  return endServer(platform, _id, deleted);
 }
 
 /** Removes a server of `ownerId`; false when it was deleted already or has another owner by now. The job `finish-removal` deletes what is left of it. */
 export async function removeServer(platform: WakePlatform, serverId: string, ownerId: string): Promise<boolean> {
-  const removal = await storeRemoval(platform, { _id: serverId, kind: 'server', serverId, ownerId, overwrites: [] });
-  const outcome = await deleteServerDoc(platform, removal);
+  const [removal, deleted] = await platform.accessVersions.runChange({ servers: [serverId] }, async () => {
+    const stored = await storeRemoval(platform, { _id: serverId, kind: 'server', serverId, ownerId, overwrites: [] });
+    return [stored, await deleteServer(platform, serverId, ownerId)] as const;
+  });
+  const outcome = await endServer(platform, serverId, deleted);
   if (outcome === 'not-owner') await deleteRemoval(platform, removal);
   else platform.wake('finish-removal', { removalId: serverId });
   return outcome === 'deleted';

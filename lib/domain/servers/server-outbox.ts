@@ -1,19 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readById } from '../../store/mongo/batched-reads.ts';
 import { type Collection, type Filter, relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { calculateObjectSize } from '../../store/mongo/ejson.ts';
-import { pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
+import { type Outbox, pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { serverPlace } from '../../store/redis/log/keys.ts';
-import { changeServerCounts } from '../applications/app-directory.ts';
+import type { ChangesHorizon } from '../../store/redis/server-changes.ts';
 import { collectTraces } from '../events/event-traces.ts';
-import { hasLifecycleEvent, type OutboxSource, type PendingBatch, removeRelayedEntries, toIdKeys } from '../events/outbox-source.ts';
-import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts';
-import { loadServerAccess } from '../members/access.ts';
-import { confirmMemberships } from '../members/membership.ts';
-import { deleteMemberships } from '../members/memberships.ts';
-import { createViewChanges } from '../members/visibility.ts';
-import { type RenderedEvents, renderMemberEvents, renderServerEvents, sortEvents } from './server-events.ts';
-import { toChannel } from './server-view.ts';
+import {
+  hasLifecycleEvent,
+  type OutboxSource,
+  type PendingBatch,
+  type ReadOptions,
+  removeRelayedEntries,
+  toIdKeys,
+} from '../events/outbox-source.ts';
+import { confirmMemberships, finishRemovals } from '../members/membership.ts';
+import { listPending, type PendingDocuments, type PendingEntry, renderPending, timeOfId } from './server-events.ts';
 
 /** How many channels, and how many members, one batch takes, and how many of their events: about so many, because a document is taken whole. */
 const batchDocuments = 100;
@@ -22,20 +25,16 @@ const batchBytes = 4 * 2 ** 20;
 /** How many documents are fetched at once. Each can have 1 MiB of events. */
 const fetchedAtOnce = 10;
 
-/** The pending events of `channels`, each with the channel's current state. */
-const renderChannelEvents = (channels: readonly ChannelDoc[]): PlacedEvent[] =>
-  channels.flatMap((channel) => {
-    const { _id: channelId, serverId, outbox = [] } = channel;
-    const data = toChannel(channel);
-    return outbox.map(({ id, name }) => createPlacedEvent(serverPlace(serverId), id, name, data, { channelId }));
-  });
-
+/** Documents with pending events, and the time before which all ids of pending events are in them, in milliseconds. */
 interface Found<T> {
   documents: T[];
-  areAll: boolean;
+  completeMs: number;
 }
 
-/** Documents of the server with events pending since `from`, or with any if it is null, oldest first: as many as one batch takes, and whether these are all. */
+/**
+ * Documents of the server with events pending since `from`, or with any if it is null, oldest first: about as many as one batch takes. It ends only between two
+ * times, because the events of one time may have one order.
+ */
 async function findPending<T extends ChannelDoc | MemberDoc>(
   collection: Collection<T>,
   serverId: string,
@@ -44,36 +43,41 @@ async function findPending<T extends ChannelDoc | MemberDoc>(
   const cursor = collection
     .find({ serverId, ...pendingFrom(from) } as Filter<T>)
     .sort({ outboxAt: 1 })
-    .limit(batchDocuments)
     .batchSize(fetchedAtOnce)
     .hint(pendingIndex);
   const documents: T[] = [];
   let [events, bytes] = [0, 0];
   for await (const document of cursor) {
-    const { outbox = [] } = document;
+    const { outbox = [], outboxAt } = document;
+    const isFull = documents.length >= batchDocuments || events >= batchEvents || bytes >= batchBytes;
+    const isLater = outboxAt && outboxAt > (documents.at(-1)?.outboxAt ?? outboxAt);
+    if (isFull && isLater) return { documents, completeMs: outboxAt.getTime() };
     documents.push(document as T);
     events += outbox.length;
     bytes += calculateObjectSize({ outbox });
-    if (events >= batchEvents || bytes >= batchBytes) return { documents, areAll: false };
   }
-  return { documents, areAll: documents.length < batchDocuments };
+  return { documents, completeMs: Number.POSITIVE_INFINITY };
 }
+
+/** The documents with only those of their pending events that are in `relayed`; without documents that have none. */
+const withRelayed = <T extends Outbox>(documents: readonly T[], relayed: ReadonlySet<string>): T[] =>
+  documents.flatMap((document) => {
+    const outbox = document.outbox?.filter(({ id }) => relayed.has(id)) ?? [];
+    return outbox.length > 0 ? [{ ...document, outbox }] : [];
+  });
 
 /**
  * Removes relayed events from the outboxes of the server, its members and its channels. If members joined or left, it first marks their number for a recount:
  * the process that should have counted them may have died.
  */
-async function acknowledge(
-  { db, now }: WorkerPlatform,
-  server: ServerDoc,
-  relayedIds: readonly string[],
-  members: readonly MemberDoc[],
-  channels: readonly ChannelDoc[],
-): Promise<void> {
-  const hasJoins = members.some(({ outbox }) => hasLifecycleEvent(outbox));
-  const hasDepartures = server.outbox?.some(({ id, name }) => name === 'MEMBER_REMOVE' && relayedIds.includes(id)) ?? false;
-  const recountStage = hasJoins || hasDepartures ? [{ $set: { recountAt: new Date(now()) } }] : [];
-  const stages = [...(relayedIds.length > 0 ? removeEntries(relayedIds) : []), ...recountStage];
+async function acknowledge({ db, now }: WorkerPlatform, documents: PendingDocuments, pending: readonly PendingEntry[]): Promise<void> {
+  const { server } = documents;
+  const relayed = new Set(pending.map(({ entry }) => entry.id));
+  const members = withRelayed(documents.members, relayed);
+  const ownIds = (server.outbox ?? []).flatMap(({ id }) => (relayed.has(id) ? id : []));
+  const hasMoved = members.some(({ outbox }) => hasLifecycleEvent(outbox)) || pending.some(({ entry }) => entry.name === 'MEMBER_REMOVE');
+  const recountStage = hasMoved ? [{ $set: { recountAt: new Date(now()) } }] : [];
+  const stages = [...(ownIds.length > 0 ? removeEntries(ownIds) : []), ...recountStage];
   if (stages.length > 0) await db.servers.updateOne({ _id: server._id }, stages, relaxedWriteConcern);
   const toKeysOfMembers = (some: readonly MemberDoc[]) =>
     toMemberKeys(
@@ -81,51 +85,90 @@ async function acknowledge(
       some.map(({ userId }) => userId),
     );
   await removeRelayedEntries(db.members, members, toKeysOfMembers);
-  await removeRelayedEntries(db.channels, channels, toIdKeys);
+  await removeRelayedEntries(db.channels, withRelayed(documents.channels, relayed), toIdKeys);
+}
+
+/** Finishes what the pending events say, in case the process that should have done so died: members and channels are deleted, memberships exist. */
+async function finishChanges(platform: WorkerPlatform, { server }: PendingDocuments, pending: readonly PendingEntry[]): Promise<void> {
+  const { _id: serverId } = server;
+  const entries = pending.flatMap(({ kind, entry }) => (kind === 'server' ? entry : []));
+  const departures = entries.flatMap(({ name, data }) => (name === 'MEMBER_REMOVE' ? { serverId, ...data } : []));
+  const deletedIds = entries.flatMap(({ name, data }) => (name === 'CHANNEL_DELETE' ? data.channelId : []));
+  await finishRemovals(platform, serverId, departures);
+  if (deletedIds.length > 0) await platform.db.channels.deleteMany({ _id: { $in: deletedIds }, serverId });
+  const joined = pending.flatMap((one) => (one.kind === 'member' && one.entry.name === 'MEMBER_ADD' ? one.member : []));
+  await confirmMemberships(platform, serverId, joined);
+}
+
+/** How long to wait for the end of a change that is under way, in milliseconds. */
+const changeDelayMs = 5;
+
+/**
+ * The pending events of a server, its members and its channels, in the order of its changes (docs/delivery.md#order). If it is patient, it waits for the changes
+ * that are under way when it is called: a later one that has ended waits for them.
+ */
+async function* read(platform: WorkerPlatform, serverId: string, { isPatient }: ReadOptions): AsyncGenerator<PendingBatch, void> {
+  const first = await platform.serverChanges.readHorizon(serverId);
+  yield* readUntil(platform, serverId, first);
+  if (first.horizonMs >= first.nowMs || !isPatient) return;
+  let last = first;
+  while (last.horizonMs < first.nowMs) {
+    await sleep(changeDelayMs);
+    last = await platform.serverChanges.readHorizon(serverId);
+  }
+  yield* readUntil(platform, serverId, last);
 }
 
 /**
- * The pending events of a server, then of its members, then of its channels. Before a join or a departure is relayed, the membership of the account exists or is
- * deleted, also if the process that should have done so died (docs/store.md#members-and-memberships). Each batch continues at the `outboxAt` where the last one ended: index entries of
- * acknowledged events stay until the database cleans up, and would be read again.
+ * The pending events with times before the horizon. Each batch continues at the `outboxAt` where the last one ended: index entries of acknowledged events stay
+ * until the database cleans up, and would be read again.
  */
-async function* read(platform: WorkerPlatform, serverId: string): AsyncGenerator<PendingBatch, void> {
-  const { db } = platform;
-  for (let [membersFrom, channelsFrom]: [Date | null, Date | null] = [null, null]; ; ) {
-    const access = await loadServerAccess(platform, serverId, null);
-    if (!access) return;
-    const { server } = access;
-    const ownEvents = await renderServerEvents(platform, server);
-    const { documents: members, areAll: areAllMembers }: Found<MemberDoc> = await findPending(db.members, serverId, membersFrom);
-    const departures = findDepartures(server, ownEvents);
-    await deleteMemberships(platform, departures);
-    await changeServerCounts(
-      platform,
-      departures.map(({ userId }) => userId),
-      0,
-    );
-    await confirmMemberships(platform, serverId, members);
-    const memberEvents = await renderMemberEvents(platform, server, members);
-    const { documents: channels, areAll: areAllChannels }: Found<ChannelDoc> = await findPending(db.channels, serverId, channelsFrom);
-    const viewChanges = await createViewChanges(access, { server, members, channels });
-    const otherChannels = channels.filter(({ _id }) => !viewChanges.coveredChannelIds.has(_id));
+async function* readUntil(
+  platform: WorkerPlatform,
+  serverId: string,
+  { horizonMs, relayedMs: relayedBeforeMs }: ChangesHorizon,
+): AsyncGenerator<PendingBatch, void> {
+  const { db, serverChanges } = platform;
+  let relayedMs = relayedBeforeMs;
+  const [members, channels] = [new Map<string, MemberDoc>(), new Map<string, ChannelDoc>()];
+  let [membersFrom, channelsFrom]: [Date | null, Date | null] = [null, null];
+  for (let [fromMs, limitMs] = [0, 0]; limitMs < horizonMs; fromMs = limitMs) {
+    const [foundMembers, foundChannels]: [Found<MemberDoc>, Found<ChannelDoc>] = await Promise.all([
+      findPending(db.members, serverId, membersFrom),
+      findPending(db.channels, serverId, channelsFrom),
+    ]);
+    for (const member of foundMembers.documents) members.set(member._id, member);
+    for (const channel of foundChannels.documents) channels.set(channel._id, channel);
+    const server: ServerDoc | null = await readById(db.servers, serverId);
+    limitMs = server ? Math.min(horizonMs, foundMembers.completeMs, foundChannels.completeMs) : horizonMs;
+    const documents = server && { server, members: [...members.values()], channels: [...channels.values()] };
+    const pending = documents ? listPending(documents, fromMs, limitMs) : [];
+    // The events of later batches are in documents that were read already, or that are found from here on.
+    if (foundMembers.completeMs === limitMs) membersFrom = new Date(limitMs);
+    if (foundChannels.completeMs === limitMs) channelsFrom = new Date(limitMs);
+    const recordRelayed = (
+      (ms: number) => () =>
+        serverChanges.recordRelayed(serverId, ms)
+    )(limitMs);
+    if (!documents || pending.length === 0) {
+      await recordRelayed();
+      relayedMs = Math.max(relayedMs, limitMs);
+      continue;
+    }
+    await finishChanges(platform, documents, pending);
     yield {
-      events: [...sortEvents(ownEvents, memberEvents), ...viewChanges.events, ...renderChannelEvents(otherChannels)],
-      traces: collectTraces([server, ...members, ...channels]),
-      acknowledge: (appended) =>
-        platform.acknowledge(appended, null, () => acknowledge(platform, server, ownEvents.completedIds, members, channels)),
+      events: await renderPending(platform, documents, pending),
+      traces: collectTraces([documents.server, ...documents.members, ...documents.channels]),
+      relayedMs,
+      onAppended: recordRelayed,
+      acknowledge: (appended) => platform.acknowledge(appended, null, () => acknowledge(platform, documents, pending)),
     };
-    if (areAllMembers && areAllChannels) return;
-    membersFrom = members.at(-1)?.outboxAt ?? membersFrom;
-    channelsFrom = channels.at(-1)?.outboxAt ?? channelsFrom;
+    relayedMs = Math.max(relayedMs, limitMs);
+    const isRest = ({ outbox = [] }: Outbox): boolean => outbox.some(({ id }) => timeOfId(id) >= limitMs);
+    for (const [id, member] of members) if (!isRest(member)) members.delete(id);
+    for (const [id, channel] of channels) if (!isRest(channel)) channels.delete(id);
   }
 }
-
-/** The members whose end is relayed now. */
-const findDepartures = ({ _id: serverId, outbox = [] }: ServerDoc, { events }: RenderedEvents) => {
-  const relayedIds = new Set(events.map(({ id }) => id));
-  return outbox.flatMap(({ id, name, data }) => (name === 'MEMBER_REMOVE' && relayedIds.has(id) ? { serverId, ...data } : []));
-};
 
 /** The outboxes of servers, each with those of its members and channels. */
 export const serverOutbox: OutboxSource = {

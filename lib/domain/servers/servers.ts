@@ -5,7 +5,7 @@ import { foldSearch } from '../../base/text.ts';
 import type { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../contract/server.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
-import { type MemberDoc, type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
+import { type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
 import { newChannel } from '../channels/channels.ts';
 import { countCreation, countViewChange, perHour } from '../creation-rates.ts';
@@ -50,7 +50,6 @@ export async function createServerOf(
 ): Promise<boolean> {
   const { db } = platform;
   const now = new Date(platform.now());
-  const member: MemberDoc = await newMember(platform, newId, ownerId, false);
   const server: ServerDoc = {
     _id: newId,
     name: input.name.trim(),
@@ -72,6 +71,7 @@ export async function createServerOf(
     if (!(await insertNew(db.servers, server)) && createdFor !== undefined) return false;
     const general = newChannel({ _id: platform.ids.next(), serverId: newId, kind: 'text', name: 'general', position: 0, createdAt: now });
     await insertNew(db.channels, { ...general, slot: 0 });
+    const member = newMember(platform, newId, ownerId, false);
     if ((await addMember(platform, member)) !== 'full') {
       await writeMemberNames(platform, member);
       return true;

@@ -1,8 +1,9 @@
 import type { ChainableCommander } from 'ioredis';
 import type { Logger } from '../../base/log.ts';
-import { type Keys, serverPlace, versionKey } from './log/keys.ts';
+import { type Keys, versionKey } from './log/keys.ts';
 import { type ControlMessage, controlChannel } from './log/reader.ts';
 import { groupBySlot, publishCommand, type RedisClient, readKeys } from './redis.ts';
+import type { ServerChanges } from './server-changes.ts';
 
 /** How long a version key is kept without a change, in seconds: far longer than any cached entry (30 s). */
 const versionTtlSecs = 3_600;
@@ -29,8 +30,9 @@ export interface AccessVersions {
   /** The versions of these servers, accounts and member lists, in the order of `ids`. Null while Redis is unavailable: do not use or fill a cache then. */
   read(ids: readonly string[]): Promise<string[] | null>;
   /**
-   * Runs `write`, and bumps the versions of what it changes before and after it. Gateway nodes receive changes of members and credentials in order with the
-   * events of the same place, so recipients of an event that is appended after this resolves are computed from the new state.
+   * Runs `write`, and bumps the versions of what it changes before and after it. For the servers that it changes, also by their members, it is a change under
+   * way (`ServerChanges`): refuses `unavailable`, and writes nothing, if that cannot be recorded because Redis is unavailable. Gateway nodes receive changes of
+   * credentials in order with the events of the account's place.
    */
   runChange<T>(change: Change, write: () => Promise<T>): Promise<T>;
 }
@@ -38,23 +40,21 @@ export interface AccessVersions {
 /** The id of a server's member list in `AccessVersions`. */
 export const toMemberListId = (serverId: string): string => `members:${serverId}`;
 
-/** What one bump does: it increments the versions of `ids`, and publishes the changes of `members` and `credentialsOf` to gateway nodes. */
+/** What one bump does: it increments the versions of `ids`, and publishes the changes of `credentialsOf` to gateway nodes. */
 interface Bump {
   readonly ids: Set<string>;
-  readonly members: readonly Membership[];
   readonly credentialsOf: readonly string[];
 }
 
 const toBump = ({ servers = [], accounts = [], members = [], credentials = false }: Change): Bump => ({
   ids: new Set([...servers, ...accounts, ...members.flatMap(([serverId, accountId]) => [accountId, toMemberListId(serverId)])]),
-  members,
   credentialsOf: credentials ? accounts : [],
 });
 
 /** Binds the versions to `redis`. A bump that fails after its write is repeated when the connection is back. */
-export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger): AccessVersions {
+export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger, serverChanges: ServerChanges): AccessVersions {
   const pending = new Set<Bump>();
-  const bump = async ({ ids, members, credentialsOf }: Bump): Promise<void> => {
+  const bump = async ({ ids, credentialsOf }: Bump): Promise<void> => {
     const publish = publishCommand(redis);
     const increments = [...ids].map((id) => {
       const key = versionKey(keys, id);
@@ -66,13 +66,9 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
     });
     const publishTo = (channel: string, message: ControlMessage) =>
       [channel, (multi: ChainableCommander) => multi[publish](channel, JSON.stringify(message))] as const;
-    const memberMessages = members.map(([serverId, accountId]) => {
-      const place = serverPlace(serverId);
-      return publishTo(keys.channel(place), { kind: 'member', place, accountId });
-    });
     const credentialMessages = credentialsOf.map((accountId) => publishTo(controlChannel(keys, accountId), { kind: 'access', accountId }));
     await Promise.all(
-      groupBySlot([...increments, ...memberMessages, ...credentialMessages], ([key]) => key).map((commands) => {
+      groupBySlot([...increments, ...credentialMessages], ([key]) => key).map((commands) => {
         const multi = redis.multi();
         for (const [, addCommand] of commands) addCommand(multi);
         return multi.exec();
@@ -100,17 +96,20 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
         return null;
       }
     },
-    async runChange(change, write) {
+    runChange(change, write) {
+      const { servers = [], members = [] } = change;
       const changeBump = toBump(change);
-      await bump({ ...changeBump, credentialsOf: [] }).catch(() => undefined); // Redis is unavailable, and then no process uses its caches
-      try {
-        return await write();
-      } finally {
-        await bump(changeBump).catch((error: unknown) => {
-          pending.add(changeBump);
-          log.warn({ err: error }, 'could not bump access versions; retrying when Redis is available');
-        });
-      }
+      return serverChanges.run([...servers, ...members.map(([serverId]) => serverId)], async () => {
+        await bump({ ...changeBump, credentialsOf: [] }).catch(() => undefined); // Redis is unavailable, and then no process uses its caches
+        try {
+          return await write();
+        } finally {
+          await bump(changeBump).catch((error: unknown) => {
+            pending.add(changeBump);
+            log.warn({ err: error }, 'could not bump access versions; retrying when Redis is available');
+          });
+        }
+      });
     },
   };
 }

@@ -71,10 +71,7 @@ describe('GET /api/users/@me/sync', () => {
       archiveAt: new Date(createdAt.getTime() + 60_000_000),
     }));
     await db.channels.insertMany([...channels, ...threads] as never);
-    const members = await Promise.all([
-      memberDoc(api.platform, serverId, owner.id, false),
-      memberDoc(api.platform, serverId, userId, isBot),
-    ]);
+    const members = [memberDoc(api.platform, serverId, owner.id, false), memberDoc(api.platform, serverId, userId, isBot)];
     await insertMembers(api.platform, members);
     return serverId;
   };

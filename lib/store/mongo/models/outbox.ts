@@ -1,4 +1,5 @@
 import type { Schema } from 'mongoose';
+import { idTimeMs } from '../../../base/ids.ts';
 import type { Overwrite } from '../../../base/permissions.ts';
 import { type EventData, getEventDefinition } from '../../../contract/events.ts';
 
@@ -20,7 +21,8 @@ export interface ChannelEvent {
 
 /**
  * An event of a server. `shifted` is the range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest
- * position. A MEMBER_REMOVE has the start of the membership (`joinedAt`) and of its removal (`at`).
+ * position. MEMBER_REMOVE and CHANNEL_DELETE are stored before the member or channel is deleted: a relay that finds it still there deletes it. A MEMBER_REMOVE
+ * has the start of the membership (`joinedAt`), a CHANNEL_DELETE the channel whose overwrites decided who could view it (`viewedAs`).
  */
 export type ServerEvent = {
   was?: { role?: { id: string; permissions: number }; owner?: string };
@@ -28,18 +30,16 @@ export type ServerEvent = {
 } & (
   | { name: 'ROLE_CREATE' | 'ROLE_UPDATE' | 'ROLE_DELETE'; data: { roleId: string } }
   | { name: 'ROLE_UPDATE'; data: { botId: string } }
-  | { name: 'MEMBER_REMOVE'; data: { userId: string; joinedAt: Date; at: Date } }
+  | { name: 'MEMBER_REMOVE'; data: { userId: string; joinedAt: Date } }
+  | { name: 'CHANNEL_DELETE'; data: { channelId: string; viewedAs: string | null; overwrites: readonly Overwrite[] } }
   | { name: 'SERVER_UPDATE'; data?: never }
 );
 
-/**
- * An event of a member, with the role that the member was given (`has`) or lost. A SERVER_CREATE has the number in the server's log from which the member gets
- * events; null if it could not be read.
- */
-export type MemberEvent = { was?: { given: { roleId: string; has: boolean } } } & (
-  | { name: 'SERVER_CREATE'; data: { from: number | null } }
-  | { name: 'MEMBER_ADD' | 'MEMBER_UPDATE'; data?: never }
-);
+/** An event of a member, with the role that the member was given (`has`) or lost. MEMBER_ADD is also relayed as SERVER_CREATE, to the account itself. */
+export type MemberEvent = { was?: { given: { roleId: string; has: boolean } } } & { name: 'MEMBER_ADD' | 'MEMBER_UPDATE'; data?: never };
+
+/** The id of the SERVER_CREATE that is relayed with a MEMBER_ADD. */
+export const toServerCreateId = (memberAddId: string): string => `${memberAddId}-self`;
 
 /** An event of an account. */
 export interface AccountEvent {
@@ -70,16 +70,18 @@ export interface Outbox<E extends OutboxEvent = OutboxEvent> {
   outboxAt?: Date;
 }
 
+/** The time of the id of a pending event, which is the `outboxAt` of its document if it is the first one. */
+export const entryTime = (id: string): Date => new Date(idTimeMs(id.slice(0, 19)));
+
 /**
  * The operators that an update needs to add `entries` to a document's outbox: `{ $push, $min }`. An earlier `outboxAt` stays, so that the sweep also finds a
  * document that is written to all the time.
  */
 export const pushEntries = <E extends OutboxEvent>(
-  entries: OutboxEntry<E>[],
-  now: Date,
+  ...entries: [OutboxEntry<E>, ...OutboxEntry<E>[]]
 ): { $push: { outbox: { $each: OutboxEntry<E>[] } }; $min: { outboxAt: Date } } => ({
   $push: { outbox: { $each: entries } },
-  $min: { outboxAt: now },
+  $min: { outboxAt: entryTime(entries[0].id) },
 });
 
 /** An event that is added by an update pipeline. Objects in `data` and `was` are expressions. */
@@ -91,11 +93,12 @@ export type PipelineEvent =
 /**
  * `pushEntries` for an update pipeline: the fields of a `$set` stage that adds `entry` to the outbox. The values are expressions, so user input in them must be
  * wrapped in `$literal`. An event that shows the state at the time it is sent (`coalesce`) replaces a pending event of the same thing, unless that one has old
- * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile.
+ * values. It has its own id, so that it is still relayed if the replaced one was relayed meanwhile. `firstId` is its id, or what the ids of an update of many
+ * documents begin with.
  */
 export const setEntry = (
   entry: PipelineEvent & { id: string | object; trace?: string },
-  now: Date,
+  firstId: string,
 ): { outbox: object; outboxAt: object } => {
   const pending = { $ifNull: ['$outbox', []] };
   const sameEventConditions = [
@@ -107,7 +110,7 @@ export const setEntry = (
   const replacesPending = getEventDefinition(entry.name).coalesce;
   return {
     outbox: { $concatArrays: [replacesPending ? others : pending, [entry]] },
-    outboxAt: { $ifNull: ['$outboxAt', now] },
+    outboxAt: { $ifNull: ['$outboxAt', entryTime(firstId)] },
   };
 };
 

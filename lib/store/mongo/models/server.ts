@@ -143,8 +143,8 @@ export interface MemberDoc extends Outbox<MemberEvent> {
   /** Role ids, without `@everyone`. */
   roles: string[];
   joinedAt: Date;
-  /** The last number of the server's partition before the join (docs/delivery.md#terms). Absent for members who joined before it was stored. */
-  joinNumber?: number;
+  /** The id of the event of the join, which tells this membership from earlier ones. Absent for members who joined before it was stored. */
+  joinId?: string;
   /** The text that a search for members compares: the account's names, normalized by `foldSearch`. Absent until it is written for the first time. */
   search?: { username: string; displayName: string };
   /** An id that a join or a rename sets to mark that `search` must be written again. A write of `search` removes it only if it has not changed. */

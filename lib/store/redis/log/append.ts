@@ -1,7 +1,9 @@
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 import type { EventData, EventName } from '../../../contract/events.ts';
-import { bindScript, type RedisClient, retryDuringFailover } from '../redis.ts';
+import { idClockKey, inFlightKey } from '../horizon.ts';
+import { bindScript, nowLua, type RedisClient, retryDuringFailover } from '../redis.ts';
+import { areChangesRelayedLua, changesKey } from '../server-changes.ts';
 import { type Appended, findHighestPerEpoch } from './confirm.ts';
 import { serializeHeadStart, type Visibility } from './entry.ts';
 import { type Epochs, isCurrentLua } from './epochs.ts';
@@ -16,38 +18,67 @@ export interface NewEntry extends Visibility {
   payload: string;
   /** The traceparent of the append, if the event is traced. */
   trace?: string;
+  /** The format of the entry; without it, 1. */
+  format?: number;
+  /** For an event of a change of a server, the time of the change, in milliseconds. Not stored. */
+  changeMs?: number;
+}
+
+/** Another worker has relayed changes of the server since the events were read. They must be read again. */
+export class ChangesRelayed extends Error {}
+
+/** Events of a server's earlier changes are not in the log yet. They must be relayed first. */
+export class ChangesPending extends Error {
+  readonly serverId: string;
+  /** `afterChanges` for the next call of `append`, so that it waits for no later changes. */
+  readonly afterChanges: number;
+
+  constructor(serverId: string, afterChanges: number) {
+    super('earlier changes of the server are not relayed yet');
+    this.serverId = serverId;
+    this.afterChanges = afterChanges;
+  }
 }
 
 /** How long the mark of an event is kept, in milliseconds: while it is not acknowledged, and after that, for as long as a process may be paused. */
 const markTtlMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
 
 // Appends the events that are not in the log of a place yet, in order; all of them or none. KEYS: state, n, active, the log, the average size of its entries,
-// the version of the server's access data, the Pub/Sub channel, and the mark of each event. ARGV: run, place, and the head and payload of each event. A log
-// holds up to `limits.replayEvents` entries, or fewer if they are large, so that it stays below `limits.logBytesPerPlace`.
+// the Pub/Sub channel, the state of the server's changes, those under way, the id clock, the version of the server's access data, and the mark of each event. ARGV: run, place, whether the changes of the
+// server must be relayed first (`1` or ''), those before which time (or ''), the time up to which changes must have been relayed for events of changes and the one
+// that is recorded then (or ''), and the head and payload of each event. A log holds up to `limits.replayEvents` entries, or fewer if they are large, so that it
+// stays below `limits.logBytesPerPlace`.
 const appendLua = `
-${isCurrentLua}
+${isCurrentLua}${areChangesRelayedLua}
 if not isCurrent(KEYS[1], ARGV[1]) then return false end
-local version = redis.call('GET', KEYS[6])
-if not version then
-  local time = redis.call('TIME')
-  version = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-  redis.call('SET', KEYS[6], version, 'EX', 3600)
+if ARGV[3] ~= '' then
+  ${nowLua}
+  if not areChangesRelayed(KEYS[1], KEYS[7], KEYS[8], now, tonumber(ARGV[4])) then
+    local clockMs = tonumber(redis.call('HGET', KEYS[9], 'ms') or '0')
+    return { 'pending', string.format('%.0f', math.max(now, clockMs) + 1) }
+  end
 end
+if ARGV[5] ~= '' then
+  local known, epoch = redis.call('HMGET', KEYS[7], 'epoch', 'relayed'), redis.call('HGET', KEYS[1], 'epoch') or '0'
+  if (known[1] == epoch and tonumber(known[2] or '0') or 0) ~= tonumber(ARGV[5]) then return { 'relayed' } end
+  redis.call('HSET', KEYS[7], 'epoch', epoch, 'relayed', ARGV[6])
+end
+local version = redis.call('GET', KEYS[10]) or '0' -- for nodes of the version before
 local prev = redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0'
 local size, out, fresh = tonumber(redis.call('GET', KEYS[5]) or '512'), {}, false
-for i = 8, #KEYS do
+for i = 11, #KEYS do
   local n = redis.call('GET', KEYS[i])
   if not n then
     n, fresh = string.format('%.0f', redis.call('INCR', KEYS[2])), true
-    local at = 2 * i - 13
+    local at = 2 * i - 15
     local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
     size = size + (#message - size) / 16
     redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
     redis.call('SET', KEYS[i], n, 'PX', ${markTtlMs.pending})
-    redis.call('PUBLISH', KEYS[7], message)
+    redis.call('PUBLISH', KEYS[6], message)
     prev = n
   end
-  out[i - 7] = n
+  out[i - 10] = n
 end
 if fresh then
   redis.call('ZADD', KEYS[3], prev, ARGV[2])
@@ -95,17 +126,36 @@ function splitIntoCalls(events: readonly NewEntry[]): NewEntry[][] {
   return calls;
 }
 
+/** The time before which all changes are relayed after these events, which are in the order of changes. */
+export const findChangeMs = (events: readonly NewEntry[], fromMs: number): number =>
+  events.reduce((latest, { changeMs = 0 }) => Math.max(latest, changeMs), fromMs);
+
 /** By partition, the epoch in which earlier events were appended that are not acknowledged yet. */
 export type EpochsByPartition = ReadonlyMap<number, number>;
+
+/** The options of `append`. */
+export interface AppendOptions {
+  requiredEpochs?: EpochsByPartition | undefined;
+  afterChanges?: number | 'now' | undefined;
+  /** For events of changes of the server: up to when changes had been relayed when they were read, in milliseconds. */
+  relayedMs?: number | undefined;
+}
+
+/** The argument for `confirm`, and the number of each event; 0 if it is not known, because the event was appended or left out before. */
+export interface AppendResult {
+  appended: Appended[];
+  numbers: number[];
+}
 
 /** What a worker uses to append to the log. */
 export interface Appender {
   /**
-   * Appends events to a place in their order, each only once however often it is called. Returns the argument for `confirm`. Rejects while Redis is
-   * unavailable. Also rejects when the epoch ends in between, or when an epoch of `requiredEpochs` has ended: the earlier events may be lost, and must be
-   * appended again first.
+   * Appends events to a place in their order, each only once however often it is called. Rejects while Redis is unavailable. Also rejects when the epoch ends
+   * in between, or when an epoch of `requiredEpochs` has ended: the earlier events may be lost, and must be appended again first. With `afterChanges` rejects
+   * with `ChangesPending` if events of the server's changes are not relayed: of those before this time in milliseconds, or before `now`. With `relayedMs` rejects
+   * with `ChangesRelayed` if another worker has relayed changes of the server meanwhile.
    */
-  readonly append: (place: string, events: readonly NewEntry[], requiredEpochs?: EpochsByPartition) => Promise<Appended[]>;
+  readonly append: (place: string, events: readonly NewEntry[], options?: AppendOptions) => Promise<AppendResult>;
   /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
   readonly expireMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is unavailable. */
@@ -126,49 +176,72 @@ export const broadcastPlace = 'broadcast';
 
 /** Binds the scripts to `redis`. The metric `events` counts the events that are appended or broadcast. */
 export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, events: Metrics['events']): Appender {
-  const appendScript = bindScript<string[] | null>(redis, 'parlanceAppend', appendLua);
+  const appendScript = bindScript<string[] | ['pending', string] | null>(redis, 'parlanceAppend', appendLua);
   const broadcastScript = bindScript<number>(redis, 'parlanceBroadcast', broadcastLua);
   const expireMarksScript = bindScript<null>(redis, 'parlanceExpireMarks', expireMarksLua);
 
-  /** Appends events by one script call and returns its numbers; null when the epoch is not `requiredEpoch`. */
-  const appendCall = async (place: string, callEvents: readonly NewEntry[], requiredEpoch?: number): Promise<number[] | null> => {
+  /** Appends events by one script call and returns its numbers; null when the epoch is not `requiredEpoch`, and why it must not append them now. */
+  const appendCall = async (
+    place: string,
+    callEvents: readonly NewEntry[],
+    requiredEpoch: number | undefined,
+    { afterChanges, relayedMs }: AppendOptions,
+  ): Promise<number[] | ChangesPending | ChangesRelayed | null> => {
     const partition = keys.partitionOf(place);
     const prefix = keys.partitionPrefix(partition);
+    const id = place.slice(place.indexOf(':') + 1);
     const ownKeys = [
       `${prefix}state`,
       `${prefix}n`,
       `${prefix}active`,
       `${prefix}log:${place}`,
       `${prefix}size:${place}`,
-      versionKey(keys, place.startsWith('server:') ? place.slice('server:'.length) : place),
+      keys.channel(place),
+      changesKey(keys, id),
+      inFlightKey(keys, id),
+      idClockKey(keys, partition),
+      versionKey(keys, id),
     ];
-    const args = callEvents.flatMap(({ payload, ...head }) => [serializeHeadStart(head), payload]);
+    const options = [
+      afterChanges === undefined ? '' : 1,
+      typeof afterChanges === 'number' ? afterChanges : '',
+      relayedMs ?? '',
+      relayedMs === undefined ? '' : findChangeMs(callEvents, relayedMs),
+    ];
+    const args = callEvents.flatMap(({ payload, changeMs: _changeMs, ...head }) => [serializeHeadStart(head), payload]);
     for (let attempts = 0; attempts < 3; attempts++) {
       if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
       if (requiredEpoch !== undefined && epochs.epoch(partition) !== requiredEpoch) return null;
-      const numbers = await appendScript(
-        [...ownKeys, keys.channel(place), ...callEvents.map(({ id }) => markKey(keys, place, id))],
-        [epochs.runId(partition), place, ...args],
+      const reply = await appendScript(
+        [...ownKeys, ...callEvents.map((event) => markKey(keys, place, event.id))],
+        [epochs.runId(partition), place, ...options, ...args],
       );
-      if (numbers) return numbers.map(Number);
+      if (reply?.[0] === 'pending') return new ChangesPending(id, Number(reply[1]));
+      if (reply?.[0] === 'relayed') return new ChangesRelayed();
+      if (reply) return reply.map(Number);
       await epochs.syncEpoch(partition);
     }
     throw new Error('Redis restarted several times while events were appended');
   };
 
   return {
-    async append(place, newEntries, requiredEpochs) {
+    async append(place, newEntries, { requiredEpochs, afterChanges, relayedMs } = {}) {
       const partition = keys.partitionOf(place);
       const numbers: number[] = [];
       let requiredEpoch = requiredEpochs?.get(partition);
+      let fromMs = relayedMs;
       for (const callEvents of splitIntoCalls(newEntries)) {
-        const callNumbers = await retryDuringFailover(redis, () => appendCall(place, callEvents, requiredEpoch));
+        const options = { afterChanges, relayedMs: fromMs };
+        const callNumbers = await retryDuringFailover(redis, () => appendCall(place, callEvents, requiredEpoch, options));
+        if (callNumbers instanceof Error) throw callNumbers;
+        if (fromMs !== undefined) fromMs = findChangeMs(callEvents, fromMs);
         if (!callNumbers) throw new Error('Redis may have lost earlier events');
-        numbers.push(...callNumbers.filter((number) => number > 0));
+        numbers.push(...callNumbers);
         requiredEpoch = epochs.epoch(partition);
         for (const { name } of callEvents) events.inc({ event: name });
       }
-      return findHighestPerEpoch(numbers).map((number) => ({ partition, number, appendEpoch: requiredEpoch as number }));
+      const highest = findHighestPerEpoch(numbers.filter((number) => number > 0));
+      return { numbers, appended: highest.map((number) => ({ partition, number, appendEpoch: requiredEpoch as number })) };
     },
     async expireMarks(place, eventIds) {
       if (eventIds.length > 0)

@@ -1,33 +1,43 @@
 import type { Overwrite } from '../../../base/permissions.ts';
 import type { EventName } from '../../../contract/events.ts';
 
-/** The old rules for who can view a channel, as far as a change has replaced them: the channel's overwrites, roles of its server, and the owner. */
-export interface PreviousRules {
-  overwrites?: readonly Overwrite[];
-  roles?: readonly { id: string; permissions: number }[];
-  owner?: string;
+/** A value before and after a change; null where it did not exist or no longer exists. */
+export interface BeforeAfter<T> {
+  before: T | null;
+  after: T | null;
+}
+
+/**
+ * What an event changes in the rules for who can view which channels of its server: the permissions of a role, the owner, the overwrites of a channel, or the
+ * roles of a member. A membership has the id of its join.
+ */
+export interface RulesChange {
+  role?: { id: string } & BeforeAfter<number>;
+  owner?: BeforeAfter<string>;
+  channel?: { id: string } & BeforeAfter<readonly Overwrite[]>;
+  member?: { id: string } & BeforeAfter<{ roles: readonly string[]; joinId: string }>;
 }
 
 /** The fields of an event that decide who may see it. */
 export interface Visibility {
-  /** The channel that the event belongs to. Only accounts that may view it receive the event. */
+  /** The channel whose viewers receive the event: of a thread, its parent. */
   channelId?: string;
-  /** The overwrites of a deleted channel, which say who could view it. */
+  /** The overwrites that decide instead of those of the channel, which is deleted. */
   overwrites?: readonly Overwrite[];
-  /** The old rules, for a change of who may view the channel. Recipients are computed from the old and the new rules. */
-  before?: PreviousRules;
+  /** What the event changes in the rules. */
+  change?: RulesChange;
   /** The only account that receives the event. */
   onlyAccount?: string;
   /** The only session that receives the event. */
   onlySession?: string;
   /** The account that does not receive the event, because it caused it. */
   exceptAccount?: string;
-  /** The account whose membership the event is about. Gateway nodes reload that membership. */
+  /** The account whose membership the event is about. */
   member?: string;
   /** Set in servers of more than 1,000 members: only `member`, managers, bots that asked for the event, and sessions that watch the account receive it. */
   concernedOnly?: true;
-  /** For SERVER_CREATE: the last number of the server's partition when the account joined. */
-  serverNumber?: number;
+  /** For SERVER_CREATE: the id of the join, and the number of the join's entry in the server's place. */
+  join?: { id: string; number?: number };
 }
 
 /** The head of an entry: the event, its numbers, and the fields that decide who may see it. */
@@ -35,8 +45,6 @@ export interface EntryHead extends Visibility {
   /** The event's id. It is in the log of a place only once. */
   id: string;
   name: EventName;
-  /** The version of the server's access data at the moment of the append. It means nothing in the place of an account. */
-  rulesVersion: string;
   /** The entry's number in the partition, and the number of the previous entry in the same place; 0 when that is unknown. */
   number: number;
   previous: number;
@@ -46,8 +54,13 @@ export interface EntryHead extends Visibility {
   format?: number;
 }
 
-/** The newest format that this version reads. A format is written only when the version before reads it, too (docs/operations/upgrade.md#formats). */
-const newestFormat = 1;
+/**
+ * The format of events of changes of a server, which say what they change in the rules. The version before cannot read it: its nodes end the sessions of the
+ * place with op 9 (docs/operations/upgrade.md#formats).
+ */
+export const changeFormat = 2;
+/** The newest format that this version reads. */
+const newestFormat = 2;
 
 /** One event in the log of a place. */
 export interface Entry {
@@ -68,6 +81,5 @@ export function readEntry(message: Buffer): Entry | null {
   return (head.format ?? 1) <= newestFormat ? { head, payload: message.subarray(headEnd + 1) } : null;
 }
 
-/** The head as JSON without its version, numbers and closing brace, which the append script adds. */
-export const serializeHeadStart = (head: Omit<EntryHead, 'rulesVersion' | 'number' | 'previous' | 'format'>): string =>
-  JSON.stringify(head).slice(0, -1);
+/** The head as JSON without its numbers and closing brace, which the append script adds. */
+export const serializeHeadStart = (head: Omit<EntryHead, 'number' | 'previous'>): string => JSON.stringify(head).slice(0, -1);

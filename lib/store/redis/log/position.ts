@@ -57,7 +57,7 @@ export function readPosition(value: unknown, partitions: number): Position | nul
   if (typeof value !== 'string' || value.length > limits.gatewayPositionChars) return null;
   const [text = '', ...places] = value.split('~');
   const numbers = readNumbers(text, partitions);
-  const placeNumbers = places.map((placeText) => /^(server:\d{1,20})=(\d{1,16})$/.exec(placeText));
+  const placeNumbers = places.map((placeText) => /^((?:server|account):\d{1,20})=(\d{1,16})$/.exec(placeText));
   if (!numbers?.every(Number.isSafeInteger) || placeNumbers.includes(null)) return null;
   return { numbers, placeNumbers: new Map(placeNumbers.map((match) => [match?.[1] ?? '', Number(match?.[2])])) };
 }

@@ -10,7 +10,6 @@ import { type ConnectNode, createSubscriber } from './subscriber.ts';
 /**
  * Control messages, which gateway nodes receive in addition to events.
  * - `access`: an account's credentials changed.
- * - `member`: an account's membership of a server changed.
  * - `taken`: a session has another owner now, or none (empty).
  * - `mark`: all entries of the partition up to `n` were published before this message. `active` lists each place with entries since the last mark, followed by
  *   the number of its last entry; `{}` for none.
@@ -20,7 +19,6 @@ import { type ConnectNode, createSubscriber } from './subscriber.ts';
  */
 export type ControlMessage =
   | { kind: 'access'; accountId: string }
-  | { kind: 'member'; place: string; accountId: string }
   | { kind: 'taken'; accountId: string; session: string; owner: string }
   | { kind: 'mark'; k: number; n: number; id: number; active: string[] | object }
   | ({ kind: 'broadcast' } & Broadcast)

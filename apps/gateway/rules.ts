@@ -1,0 +1,178 @@
+import { computePermissions, hasPermission, type Overwrite, type ServerRules } from '../../lib/base/permissions.ts';
+import type { Channel } from '../../lib/contract/channel.ts';
+import { getEventDefinition, getMembershipChange } from '../../lib/contract/events.ts';
+import { loadStoredRules, type StoredRules, waitUntilRelayed } from '../../lib/domain/servers/rules.ts';
+import { changeFormat, type Entry, type EntryHead, type RulesChange } from '../../lib/store/redis/log/entry.ts';
+import { getLane, waitForBarrier } from './lane.ts';
+import type { ChannelRules, GatewayNode, Membership, Place, Rules } from './state.ts';
+
+/** The rules as one account sees them: those of the server, its own membership, and the overwrites of each channel. */
+export interface View {
+  server: ServerRules;
+  member: Membership | null;
+  readonly overwrites: Map<string, readonly Overwrite[]>;
+}
+
+/** Whether a member may view a channel with these overwrites; nobody may view an unknown channel. */
+export const canView = (
+  server: ServerRules,
+  member: Membership | null | undefined,
+  overwrites: readonly Overwrite[] | undefined,
+): boolean => !!member && !!overwrites && hasPermission(computePermissions(server, member, overwrites), 'View Channel');
+
+/** The server's rules after a change of a role or of the owner, or before it (`to`). */
+function changeServer(server: ServerRules, { role, owner }: RulesChange, to: 'before' | 'after'): ServerRules {
+  let changed = server;
+  if (owner) changed = { ...changed, ownerId: owner[to] ?? changed.ownerId };
+  if (!role) return changed;
+  const { id, [to]: permissions } = role;
+  const at = changed.roles.findIndex((one) => one.id === id);
+  const one = permissions === null ? [] : [{ id, permissions }];
+  const roles = at < 0 ? [...changed.roles, ...one] : changed.roles.toSpliced(at, 1, ...one);
+  return { ...changed, roles };
+}
+
+/** Whether an entry does not say what it changes in the rules, or which join it tells of, because the version before has written it. */
+export const isOldChange = ({ serverId }: Place, { name, format, join }: EntryHead): boolean =>
+  serverId === null
+    ? !join && getMembershipChange(name) === 'start'
+    : format !== changeFormat && getEventDefinition(name).place === 'server';
+
+/** Moves a view past an entry (`after`), or back to before it (`before`). */
+export function moveView(view: View, { change }: EntryHead, accountId: string, to: 'before' | 'after'): void {
+  if (!change) return;
+  view.server = changeServer(view.server, change, to);
+  if (change.channel) {
+    const overwrites = change.channel[to];
+    if (overwrites) view.overwrites.set(change.channel.id, overwrites);
+    else view.overwrites.delete(change.channel.id);
+  }
+  if (change.member?.id !== accountId) return;
+  const member = change.member[to];
+  view.member = member && { userId: accountId, ...member };
+}
+
+/** The current view of an account. Its membership must be loaded. */
+export const toView = ({ server, members, channels }: Rules, accountId: string): View => ({
+  server,
+  member: members.get(accountId) ?? null,
+  overwrites: new Map([...channels].map(([id, channel]) => [id, channel.overwrites])),
+});
+
+/** Moves the rules past an entry. */
+export function applyEntry(rules: Rules, { head, payload: received }: Entry): void {
+  const { name, change, channelId } = head;
+  if (change) {
+    rules.server = changeServer(rules.server, change, 'after');
+    if (change.member && rules.members.has(change.member.id)) {
+      const { id, after } = change.member;
+      rules.members.set(id, after && { userId: id, ...after });
+    }
+  }
+  if (channelId === undefined || !name.startsWith('CHANNEL_')) return;
+  const payload = Buffer.from(received); // what was received is a part of a larger buffer
+  if (change?.channel) {
+    if (change.channel.after === null) rules.channels.delete(channelId);
+    else {
+      const channel = rules.channels.get(channelId) ?? { overwrites: [], payload, threads: new Map() };
+      channel.overwrites = change.channel.after;
+      rules.channels.set(channelId, channel);
+    }
+  }
+  const channel = rules.channels.get(channelId);
+  if (!channel) return;
+  const { id, kind, archived } = JSON.parse(payload.toString('utf8')) as Partial<Channel>;
+  if (id === channelId) channel.payload = payload;
+  else if (id !== undefined && (kind === undefined || archived)) channel.threads.delete(id);
+  else if (id !== undefined) channel.threads.set(id, payload);
+}
+
+/** Whether the rules of a place and the membership of the account are loaded. Always true for an account's place. */
+export const isDecidable = ({ serverId, rules }: Place, accountId: string): boolean =>
+  serverId === null || rules?.members.has(accountId) === true;
+
+/** Forgets the rules of a place, after entries of it may have been missed. */
+export function forgetRules(place: Place): void {
+  if (place.serverId === null) return;
+  place.rules = null;
+  place.recipients.clear();
+  for (const session of place.sessions.keys()) place.unknown.add(session);
+}
+
+/** The rules as they are stored. */
+function toRules(serverId: string, { server, channels, threads }: StoredRules): Rules {
+  const channelRules = new Map<string, ChannelRules>();
+  for (const { id, overwrites, payload } of channels) channelRules.set(id, { overwrites, payload, threads: new Map() });
+  for (const { id, parentId, payload } of threads) channelRules.get(parentId)?.threads.set(id, payload);
+  return { server: server ?? { _id: serverId, ownerId: '', roles: [] }, channels: channelRules, members: new Map() };
+}
+
+/** A place to load, as it is when the load begins. */
+interface Load {
+  place: Place;
+  serverId: string;
+  accountIds: readonly string[];
+  needsChannels: boolean;
+}
+
+/**
+ * Loads the rules of a place, and the memberships of accounts. The documents may already have what entries change that the node has not received yet. So it
+ * waits until all changes are relayed that the documents can have, and until the lane has passed these entries on. It then moves what it has read past the
+ * entries that came meanwhile: each says what is true after it. Loads nothing while changes are not relayed, or if the lane was interrupted.
+ */
+async function loadPlace(
+  node: GatewayNode,
+  { place, serverId, accountIds, needsChannels }: Load,
+  reading: Promise<ReadonlyMap<string, StoredRules>>,
+): Promise<void> {
+  const lane = getLane(node, place);
+  const { sentNumber: from, interruptions } = lane;
+  const found = (await reading).get(serverId) as StoredRules;
+  if (!(await waitUntilRelayed(node.platform, serverId))) return;
+  await waitForBarrier(node, lane);
+  if (lane.interruptions !== interruptions || lane.state !== 'live' || place.tailFrom > from) return;
+  const later = place.tail.filter(({ head }) => head.number > from);
+  if (later.some(({ head }) => isOldChange(place, head)) || (!place.rules && !needsChannels)) return;
+  const isNew = !place.rules;
+  place.rules ??= toRules(serverId, found);
+  if (isNew) place.recipients.clear();
+  const rules = { ...place.rules, members: new Map<string, Membership | null>(accountIds.map((id) => [id, null])) };
+  // Of a server that is gone, nobody receives anything more.
+  if (!isNew || found.server) for (const member of found.members) rules.members.set(member.userId, member);
+  for (const entry of later) applyEntry(isNew ? rules : { ...rules, channels: new Map() }, entry);
+  place.rules.server = rules.server;
+  for (const [id, member] of rules.members) place.rules.members.set(id, member);
+  for (const session of place.unknown) if (rules.members.has(session.account.id)) place.unknown.delete(session);
+}
+
+/** Begins to load places. They are read together, and finished each by itself. */
+function startLoads(node: GatewayNode, places: readonly Place[]): void {
+  const loads = places.map(
+    (place): Load => ({
+      place,
+      serverId: place.serverId as string,
+      accountIds: [...new Set([...place.unknown].map(({ account }) => account.id))],
+      needsChannels: !place.rules,
+    }),
+  );
+  const reading = loadStoredRules(node.platform, loads);
+  for (const load of loads) {
+    const loading = loadPlace(node, load, reading).finally(() => {
+      load.place.load = null;
+    });
+    loading.catch(() => undefined); // handled where it is awaited
+    load.place.load = loading;
+  }
+}
+
+/**
+ * Loads what decides which entries of these places an account receives. False if it is not known afterwards, because a server's changes are not relayed yet, or a
+ * lane was interrupted. Callers share loads. Rejects when a store does not answer.
+ */
+export async function ensureDecidable(node: GatewayNode, places: readonly Place[], accountId: string): Promise<boolean> {
+  const missing = places.filter((place) => !isDecidable(place, accountId));
+  const idle = missing.filter(({ load }) => !load);
+  if (idle.length > 0) startLoads(node, idle);
+  await Promise.all(missing.flatMap(({ load }) => load ?? []));
+  return missing.every((place) => isDecidable(place, accountId));
+}

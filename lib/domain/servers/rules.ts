@@ -1,0 +1,74 @@
+import type { Overwrite, ServerRules } from '../../base/permissions.ts';
+import { readByIds } from '../../store/mongo/batched-reads.ts';
+import { exists } from '../../store/mongo/database.ts';
+import { toMemberKeys } from '../../store/mongo/models/server.ts';
+import type { Platform } from '../../store/platform.ts';
+import { toChannel } from './server-view.ts';
+
+/** A server to read, and the accounts whose memberships are wanted. `needsChannels`: whether the server, its channels and active threads are read, too. */
+export interface WantedRules {
+  serverId: string;
+  accountIds: readonly string[];
+  needsChannels: boolean;
+}
+
+/** What decides who may view the channels of a server, as it is stored. Payloads are JSON, as CHANNEL_CREATE has them. */
+export interface StoredRules {
+  /** null when the server is gone. */
+  server: ServerRules | null;
+  channels: { id: string; overwrites: readonly Overwrite[]; payload: Buffer }[];
+  threads: { id: string; parentId: string; payload: Buffer }[];
+  members: { userId: string; roles: readonly string[]; joinId: string }[];
+}
+
+/** Waits until all changes of a server that began before are relayed; false if they are not within 5 s. Rejects when a store does not answer. */
+export const waitUntilRelayed = ({ db, serverChanges }: Platform, serverId: string): Promise<boolean> =>
+  serverChanges.waitUntilRelayed(serverId, async () => {
+    const isPending = { outboxAt: { $exists: true } };
+    const found = await Promise.all([
+      exists(db.servers, { _id: serverId, ...isPending }),
+      exists(db.members, { serverId, ...isPending }),
+      exists(db.channels, { serverId, ...isPending }),
+    ]);
+    return found.includes(true);
+  });
+
+/** How many servers one query reads. */
+const serversPerQuery = 100;
+
+/** Reads the rules of many servers, by server id, in a few queries for each 100 servers. */
+export async function loadStoredRules(platform: Platform, wanted: readonly WantedRules[]): Promise<Map<string, StoredRules>> {
+  const found = new Map<string, StoredRules>(
+    wanted.map(({ serverId }) => [serverId, { server: null, channels: [], threads: [], members: [] }]),
+  );
+  for (let start = 0; start < wanted.length; start += serversPerQuery)
+    await readPart(platform, wanted.slice(start, start + serversPerQuery), found);
+  return found;
+}
+
+async function readPart({ db }: Platform, wanted: readonly WantedRules[], found: ReadonlyMap<string, StoredRules>): Promise<void> {
+  const ids = wanted.map(({ serverId }) => serverId);
+  const accountIds = [...new Set(wanted.flatMap((one) => one.accountIds))];
+  const withChannels = wanted.filter(({ needsChannels }) => needsChannels).map(({ serverId }) => serverId);
+  const ofServers = { serverId: { $in: withChannels } };
+  const members = await db.members
+    .find(toMemberKeys(ids, accountIds), { projection: { serverId: 1, userId: 1, roles: 1, joinId: 1 } })
+    .toArray();
+  for (const { serverId, userId, roles, joinId = '' } of members) found.get(serverId)?.members.push({ userId, roles, joinId });
+  if (withChannels.length === 0) return;
+  const [channels, threads, servers] = await Promise.all([
+    db.channels.find({ ...ofServers, position: { $gte: 0 } }).toArray(),
+    db.channels.find({ ...ofServers, archiveAt: { $exists: true } }).toArray(),
+    readByIds(db.servers, withChannels),
+  ]);
+  const toPayload = (channel: (typeof channels)[number]): Buffer => Buffer.from(JSON.stringify(toChannel(channel)));
+  for (const channel of channels)
+    found.get(channel.serverId)?.channels.push({ id: channel._id, overwrites: channel.overwrites, payload: toPayload(channel) });
+  for (const thread of threads)
+    if (thread.parentId !== null)
+      found.get(thread.serverId)?.threads.push({ id: thread._id, parentId: thread.parentId, payload: toPayload(thread) });
+  for (const { _id, ownerId, roles } of servers) {
+    const rules = found.get(_id);
+    if (rules) rules.server = { _id, ownerId, roles: roles.map(({ id, permissions }) => ({ id, permissions })) };
+  }
+}
