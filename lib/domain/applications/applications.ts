@@ -6,6 +6,7 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc, ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { serversPerChange } from '../../store/redis/server-changes.ts';
 import { createSecret, seal, unseal } from '../../store/seal.ts';
 import { newToken } from '../accounts/credentials.ts';
 import { toAuthor } from '../accounts/public-profiles.ts';
@@ -18,9 +19,6 @@ import { removeApplication } from '../servers/removals.ts';
 import { requireOwnApplication } from './application-ownership.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create that is repeated after a crash finds the account it made. */
-/** How many servers one change covers at most. */
-const serversPerChange = 50;
-
 const newBotAccount = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({
   _id: botId,
   kind: 'bot',

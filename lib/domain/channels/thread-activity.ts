@@ -3,6 +3,7 @@ import { exists } from '../../store/mongo/database.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import { serversPerChange } from '../../store/redis/server-changes.ts';
 import { addEventInPipeline, addEventToEach } from '../events/pending-events.ts';
 import { recountDueDocuments } from '../servers/recounts.ts';
 
@@ -73,8 +74,6 @@ export const recountThreads = (platform: Platform): Promise<void> =>
     async (channelId, maxTimeMS) => await platform.db.messages.countDocuments({ channelId, deleted: { $exists: false } }, { maxTimeMS }),
   );
 
-/** How many servers one change covers at most. */
-const serversPerChange = 50;
 /** How many threads one round archives. It takes far less time than one operation may. */
 const archivedPerRound = 1_000;
 

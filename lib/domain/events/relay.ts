@@ -9,6 +9,7 @@ import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform
 import type { RunState } from '../../store/queue/queue.ts';
 import { type AppendOptions, ChangesPending, ChangesRelayed } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
+import { changeDelayMs } from '../../store/redis/server-changes.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
 import { createInteractionBatch, interactionOutbox } from '../interactions/interaction-outbox.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
@@ -98,9 +99,6 @@ async function startOneRelay(
       await Promise.all(acknowledgements.splice(0));
   }
 }
-
-/** How long to wait before it is tried again to append events of a server whose earlier change is still under way, in milliseconds. */
-const changeDelayMs = 5;
 
 /** By server, what relays its changes before other events of it. A process relays a server once for several callers. */
 const changeRelays = new WeakMap<WorkerPlatform, LRUCache<string, () => Promise<unknown>>>();

@@ -5,7 +5,7 @@ import { calculateObjectSize } from '../../store/mongo/ejson.ts';
 import { type Outbox, pendingFrom, pendingIndex, removeEntries } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { ChangesHorizon } from '../../store/redis/server-changes.ts';
+import { type ChangesHorizon, changeDelayMs } from '../../store/redis/server-changes.ts';
 import { collectTraces } from '../events/event-traces.ts';
 import {
   hasLifecycleEvent,
@@ -100,9 +100,6 @@ async function finishChanges(platform: WorkerPlatform, { server }: PendingDocume
   await confirmMemberships(platform, serverId, joined);
 }
 
-/** How long to wait for the end of a change that is under way, in milliseconds. */
-const changeDelayMs = 5;
-
 /**
  * The pending events of a server, its members and its channels, in the order of its changes (docs/delivery.md#order). If it is patient, it waits for the changes
  * that are under way when it is called: a later one that has ended waits for them.
@@ -146,10 +143,8 @@ async function* readUntil(
     // The events of later batches are in documents that were read already, or that are found from here on.
     if (foundMembers.completeMs === limitMs) membersFrom = new Date(limitMs);
     if (foundChannels.completeMs === limitMs) channelsFrom = new Date(limitMs);
-    const recordRelayed = (
-      (ms: number) => () =>
-        serverChanges.recordRelayed(serverId, ms)
-    )(limitMs);
+    const untilMs = limitMs;
+    const recordRelayed = (): Promise<void> => serverChanges.recordRelayed(serverId, untilMs);
     if (!documents || pending.length === 0) {
       await recordRelayed();
       relayedMs = Math.max(relayedMs, limitMs);

@@ -16,6 +16,11 @@ const stateTtlMs = 24 * 3_600_000;
 /** How long `waitUntilRelayed` waits at most, in milliseconds. */
 const waitMs = 5_000;
 
+/** How long to wait before it is looked again whether a change that is under way has ended, in milliseconds. */
+export const changeDelayMs = 5;
+/** How many servers one change covers at most: each is recorded by a script of its own. */
+export const serversPerChange = 50;
+
 /** The Redis key of the state of a server's changes: a hash of `changed` and `relayed` (times of ids in milliseconds), and the `epoch` of `relayed`. */
 export const changesKey = (keys: Keys, serverId: string): string =>
   `${keys.partitionPrefix(keys.partitionOf(serverId))}changes:${serverId}`;
