@@ -302,8 +302,8 @@ describe('sdk/python: dropped connections', () => {
       if (at === 35) proxy.freeze('open'); // a peer that hangs: only missed acknowledgements show it
     }
     await program.waitFor(({ content }) => content === posted.at(-1));
+    await program.waitFor(({ resumed }) => resumed !== undefined); // after what it missed
     expect(contentsOf(program)).to.deep.equal(posted);
     expect(program.lines.filter(({ ready }) => ready !== undefined)).to.have.length(1);
-    expect(program.log()).to.include('was resumed');
   });
 });

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePort } from '../../../apps/local/probe.ts';
 import { findPython } from '../../../apps/local/python.ts';
 import type { Interaction } from '../../../lib/contract/interaction.ts';
@@ -87,7 +88,7 @@ export function startProgram(command: string, args: string[], env: Record<string
     async waitFor(wanted) {
       for (;;) {
         const found = lines.find(wanted);
-        if (found) return found;
+        if (found) return nextTurn(found); // what it wrote to stderr before that line has been read then, too
         if (hasEnded) throw new Error(`the program has ended: ${log}`);
         await next;
       }
