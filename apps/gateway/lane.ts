@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shareRuns } from '../../lib/base/shared-run.ts';
 import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
 import { writeNumbers, writePosition } from '../../lib/store/redis/log/position.ts';
 import type { GatewayNode, Lane, Place, Session } from './state.ts';
@@ -22,8 +23,7 @@ export const createLane = (partition: number): Lane => ({
   gaps: new Map(),
   onLive: [],
   pendingMarks: new Map(),
-  runningBarrier: null,
-  nextBarrier: null,
+  barrier: null,
   verifiedNumber: 0,
   wantedTails: new Map(),
   tailRead: null,
@@ -109,26 +109,10 @@ async function sendMark(node: GatewayNode, lane: Lane): Promise<number> {
 }
 
 /**
- * Resolves when the lane has passed on everything that was published before the call, with the last number of it. It also detects missed entries. Callers share
- * a barrier that has not been started yet. Waits while Redis does not answer.
+ * Resolves when the lane has passed on everything that was published before the call, with the last number of it. It also detects missed entries. Waits while
+ * Redis does not answer.
  */
 export function waitForBarrier(node: GatewayNode, lane: Lane): Promise<number> {
-  const begin = (): Promise<number> => {
-    lane.runningBarrier = sendMark(node, lane).finally(() => {
-      lane.runningBarrier = null;
-    });
-    return lane.runningBarrier;
-  };
-  if (!lane.runningBarrier) return begin();
-  lane.nextBarrier ??= lane.runningBarrier.then(
-    () => {
-      lane.nextBarrier = null;
-      return begin();
-    },
-    (error: unknown) => {
-      lane.nextBarrier = null;
-      throw error;
-    },
-  );
-  return lane.nextBarrier;
+  lane.barrier ??= shareRuns(() => sendMark(node, lane));
+  return lane.barrier();
 }

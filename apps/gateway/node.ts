@@ -106,7 +106,8 @@ async function runPeriodicTasks(node: GatewayNode): Promise<void> {
   removeIdleAddresses(node);
   removeUnusedPlaces(node);
   trimTails(node);
-  for (const lane of node.lanes) if (!lane.runningBarrier) void waitForBarrier(node, lane).catch(() => undefined);
+  for (const lane of node.lanes)
+    if (lane.state === 'live' && lane.pendingMarks.size === 0) void waitForBarrier(node, lane).catch(() => undefined);
   try {
     await node.platform.sessions.renewLease(node.id);
   } catch {

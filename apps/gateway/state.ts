@@ -176,10 +176,9 @@ export interface Lane {
   readonly gaps: Map<Place, number>;
   /** Callbacks that are called when the lane is live. */
   onLive: (() => void)[];
-  /** The waiters for marks, by mark id; the running barrier; and the next one, which callers share that come while one is running. */
+  /** The waiters for marks, by mark id; and what sends a mark and waits for it, null before the first one. */
   readonly pendingMarks: Map<number, Waiter>;
-  runningBarrier: Promise<number> | null;
-  nextBarrier: Promise<number> | null;
+  barrier: (() => Promise<number>) | null;
   /** The number up to which it is known that no entry was missed. */
   verifiedNumber: number;
   /** The places whose logs are to be read, each with the number to start after; and the running read. */
