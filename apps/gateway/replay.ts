@@ -11,7 +11,7 @@ import { encodeEvent, renderPayload } from './frames.ts';
 import { chargeReplay } from './handshake-budget.ts';
 import { getLane, getSessionPosition, isKnownNumber, noPlaceNumbers, setPlaceNumber, waitForBarrier, waitUntilLive } from './lane.ts';
 import { extendTails, findServerPlace, joinPlaces, leavePlace } from './places.ts';
-import { ensureDecidable, isDecidable, isOldChange, moveView, toView } from './rules.ts';
+import { applyChange, copyRules, ensureDecidable, isDecidable, isOldChange } from './rules.ts';
 import { type GatewayNode, type Lane, monotonicMs, type Place, type Session } from './state.ts';
 import { isAddressedTo, isVisibleNow, replayEntry, type SessionEvent } from './visibility.ts';
 import { recheckMember, recheckWatches } from './watch.ts';
@@ -94,10 +94,10 @@ function renderMissed(session: Session, missed: readonly MissedEntry[]): Readonl
         events.set(entry, isAddressedTo(entry, session) ? [{ name: entry.head.name, payload: entry.payload, viewedAs: null }] : []);
       continue;
     }
-    const view = toView(place.rules, session.account.id);
+    const then = copyRules(place.rules, session.account.id);
     const first = ofPlace[0]?.entry.head.number as number;
-    for (const { head } of place.tail.toReversed()) if (head.number >= first) moveView(view, head, session.account.id, 'before');
-    for (const { entry } of ofPlace) events.set(entry, replayEntry(place, view, entry, session));
+    for (const { head } of place.tail.toReversed()) if (head.change && head.number >= first) applyChange(then, head.change, 'before');
+    for (const { entry } of ofPlace) events.set(entry, replayEntry(place, then, entry, session));
   }
   return events;
 }

@@ -6,13 +6,6 @@ import { changeFormat, type Entry, type EntryHead, type RulesChange } from '../.
 import { getLane, waitForBarrier } from './lane.ts';
 import type { ChannelRules, GatewayNode, Membership, Place, Rules } from './state.ts';
 
-/** The rules as one account sees them: those of the server, its own membership, and the overwrites of each channel. */
-export interface View {
-  server: ServerRules;
-  member: Membership | null;
-  readonly overwrites: Map<string, readonly Overwrite[]>;
-}
-
 /** Whether a member may view a channel with these overwrites; nobody may view an unknown channel. */
 export const canView = (
   server: ServerRules,
@@ -20,16 +13,15 @@ export const canView = (
   overwrites: readonly Overwrite[] | undefined,
 ): boolean => !!member && !!overwrites && hasPermission(computePermissions(server, member, overwrites), 'View Channel');
 
-/** The server's rules after a change of a role or of the owner, or before it (`to`). */
-function changeServer(server: ServerRules, { role, owner }: RulesChange, to: 'before' | 'after'): ServerRules {
-  let changed = server;
-  if (owner) changed = { ...changed, ownerId: owner[to] ?? changed.ownerId };
-  if (!role) return changed;
-  const { id, [to]: permissions } = role;
-  const at = changed.roles.findIndex((one) => one.id === id);
-  const one = permissions === null ? [] : [{ id, permissions }];
-  const roles = at < 0 ? [...changed.roles, ...one] : changed.roles.toSpliced(at, 1, ...one);
-  return { ...changed, roles };
+/** Whether a member may view a channel under these rules. */
+export const canViewChannel = ({ server, channels }: Rules, member: Membership | null | undefined, channelId: string): boolean =>
+  canView(server, member, channels.get(channelId)?.overwrites);
+
+/** The roles of a server after one of them was created, changed or deleted. */
+function changeRole(roles: ServerRules['roles'], id: string, permissions: number | null): ServerRules['roles'] {
+  const at = roles.findIndex((one) => one.id === id);
+  const changed = permissions === null ? [] : [{ id, permissions }];
+  return at < 0 ? [...roles, ...changed] : roles.toSpliced(at, 1, ...changed);
 }
 
 /** Whether an entry does not say what it changes in the rules, or which join it tells of, because the version before has written it. */
@@ -38,49 +30,35 @@ export const isOldChange = ({ serverId }: Place, { name, format, join }: EntryHe
     ? !join && getMembershipChange(name) === 'start'
     : format !== changeFormat && getEventDefinition(name).place === 'server';
 
-/** Moves a view past an entry (`after`), or back to before it (`before`). */
-export function moveView(view: View, { change }: EntryHead, accountId: string, to: 'before' | 'after'): void {
-  if (!change) return;
-  view.server = changeServer(view.server, change, to);
-  if (change.channel) {
-    const overwrites = change.channel[to];
-    if (overwrites) view.overwrites.set(change.channel.id, overwrites);
-    else view.overwrites.delete(change.channel.id);
+/** Moves rules past a change (`after`), or back to before it (`before`). */
+export function applyChange(rules: Rules, { role, owner, channel, member }: RulesChange, to: 'before' | 'after'): void {
+  if (owner) rules.server = { ...rules.server, ownerId: owner[to] ?? rules.server.ownerId };
+  if (role) rules.server = { ...rules.server, roles: changeRole(rules.server.roles, role.id, role[to]) };
+  if (channel) {
+    const overwrites = channel[to];
+    const known = rules.channels.get(channel.id) ?? { payload: Buffer.alloc(0), threads: new Map() };
+    if (overwrites) rules.channels.set(channel.id, { ...known, overwrites });
+    else rules.channels.delete(channel.id);
   }
-  if (change.member?.id !== accountId) return;
-  const member = change.member[to];
-  view.member = member && { userId: accountId, ...member };
+  if (member && rules.members.has(member.id)) {
+    const { id, [to]: is } = member;
+    rules.members.set(id, is && { userId: id, ...is });
+  }
 }
 
-/** The current view of an account. Its membership must be loaded. */
-export const toView = ({ server, members, channels }: Rules, accountId: string): View => ({
+/** A copy of the rules for one account, which can be moved back. The membership of the account must be loaded. */
+export const copyRules = ({ server, members, channels }: Rules, accountId: string): Rules => ({
   server,
-  member: members.get(accountId) ?? null,
-  overwrites: new Map([...channels].map(([id, channel]) => [id, channel.overwrites])),
+  channels: new Map(channels),
+  members: new Map([[accountId, members.get(accountId) ?? null]]),
 });
 
-/** Moves the rules past an entry. */
-export function applyEntry(rules: Rules, { head, payload: received }: Entry): void {
-  const { name, change, channelId } = head;
-  if (change) {
-    rules.server = changeServer(rules.server, change, 'after');
-    if (change.member && rules.members.has(change.member.id)) {
-      const { id, after } = change.member;
-      rules.members.set(id, after && { userId: id, ...after });
-    }
-  }
-  if (channelId === undefined || !name.startsWith('CHANNEL_')) return;
-  const payload = Buffer.from(received); // what was received is a part of a larger buffer
-  if (change?.channel) {
-    if (change.channel.after === null) rules.channels.delete(channelId);
-    else {
-      const channel = rules.channels.get(channelId) ?? { overwrites: [], payload, threads: new Map() };
-      channel.overwrites = change.channel.after;
-      rules.channels.set(channelId, channel);
-    }
-  }
-  const channel = rules.channels.get(channelId);
+/** Moves the rules past an entry, and keeps the payload of the channel or thread that it tells of. */
+export function applyEntry(rules: Rules, { head: { name, change, channelId }, payload: received }: Entry): void {
+  if (change) applyChange(rules, change, 'after');
+  const channel = name.startsWith('CHANNEL_') ? rules.channels.get(channelId ?? '') : undefined;
   if (!channel) return;
+  const payload = Buffer.from(received); // what was received is a part of a larger buffer
   const { id, kind, archived } = JSON.parse(payload.toString('utf8')) as Partial<Channel>;
   if (id === channelId) channel.payload = payload;
   else if (id !== undefined && (kind === undefined || archived)) channel.threads.delete(id);

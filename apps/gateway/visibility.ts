@@ -1,8 +1,8 @@
 import { computePermissions, permissionBits, viewingBits } from '../../lib/base/permissions.ts';
 import type { EventName, LoggedData } from '../../lib/contract/events.ts';
 import type { Entry, EntryHead, RulesChange } from '../../lib/store/redis/log/entry.ts';
-import { applyEntry, canView, moveView, type View } from './rules.ts';
-import type { GatewayNode, Place, Rules, Session } from './state.ts';
+import { applyChange, applyEntry, canView, canViewChannel } from './rules.ts';
+import type { GatewayNode, Membership, Place, Rules, Session } from './state.ts';
 
 /** An event for a session. `viewedAs` is the channel that the account must be able to view when it is sent; null if there is none. */
 export interface SessionEvent {
@@ -22,13 +22,9 @@ const managerBits =
  * of the member, of managers (Manage Server, Manage Roles, Kick Members or Ban Members) and of bots that asked for it, and to sessions that watch the account.
  * True for any other event.
  */
-function canReceiveMemberEvent(
-  { server, member }: Pick<View, 'server' | 'member'>,
-  head: EntryHead,
-  { account, watchList }: Session,
-): boolean {
+function canReceiveMemberEvent({ server }: Rules, member: Membership, head: EntryHead, { account, watchList }: Session): boolean {
   if (!head.concernedOnly || head.member === undefined || account.isBot || account.id === head.member) return true;
-  return watchList?.accounts.has(head.member) || (!!member && (computePermissions(server, member) & managerBits) !== 0);
+  return watchList?.accounts.has(head.member) || (computePermissions(server, member) & managerBits) !== 0;
 }
 
 /** Whether an entry is meant for a session, whatever its account may view. */
@@ -78,18 +74,15 @@ function findAffectedMembers({ members, server }: Rules, { role, owner, member, 
 }
 
 /** Which of some channels each account may view. It is computed once for all that have the same roles, unless the owner or an overwrite of their own differs. */
-function findVisible(
-  { server, members, channels }: Rules,
-  accountIds: readonly string[],
-  channelIds: readonly string[],
-): Map<string, Set<string>> {
+function findVisible(rules: Rules, accountIds: readonly string[], channelIds: readonly string[]): Map<string, Set<string>> {
+  const { server, members, channels } = rules;
   const special = new Set([server.ownerId, ...channelIds.flatMap((id) => channels.get(id)?.overwrites.map((one) => one.id) ?? [])]);
   const byRoles = new Map<string, Set<string>>();
   const visible = new Map<string, Set<string>>();
   for (const accountId of accountIds) {
     const member = members.get(accountId);
     const key = !member || special.has(accountId) ? accountId : member.roles.toSorted().join(' ');
-    const found = byRoles.get(key) ?? new Set(channelIds.filter((id) => canView(server, member, channels.get(id)?.overwrites)));
+    const found = byRoles.get(key) ?? new Set(channelIds.filter((id) => canViewChannel(rules, member, id)));
     byRoles.set(key, found);
     visible.set(accountId, found);
   }
@@ -138,9 +131,9 @@ export function reconsider(recipients: Place['recipients'], session: Session): v
   }
 }
 
-/** The membership by which a session is in a place; null if that has ended. */
-function getMember(place: Place, { account, places }: Session): View['member'] {
-  const member = place.rules?.members.get(account.id) ?? null;
+/** The membership by which a session is in a place, under its rules or a copy of them; null if that has ended. */
+function getMember(place: Place, { account, places }: Session, rules: Rules | null = place.rules): Membership | null {
+  const member = rules?.members.get(account.id) ?? null;
   return member?.joinId === places.get(place) ? member : null;
 }
 
@@ -165,7 +158,7 @@ export function computeRecipients(place: Place, entry: Entry, viewEvents: Readon
   return [...sessions].filter((session) => {
     const member = isLive(session) ? getMember(place, session) : null;
     if (!member || (overwrites && !canView(rules.server, member, overwrites))) return false;
-    return canReceiveMemberEvent({ server: rules.server, member }, head, session);
+    return canReceiveMemberEvent(rules, member, head, session);
   });
 }
 
@@ -177,7 +170,7 @@ function computeViewers(place: Place, rules: Rules, channelId: string): Readonly
   for (const session of recipients.undecided) {
     if (place.unknown.has(session)) continue;
     recipients.undecided.delete(session);
-    if (canView(rules.server, getMember(place, session), rules.channels.get(channelId)?.overwrites)) recipients.sessions.add(session);
+    if (canViewChannel(rules, getMember(place, session), channelId)) recipients.sessions.add(session);
   }
   return recipients.sessions;
 }
@@ -187,33 +180,33 @@ export function isVisibleNow(place: Place, session: Session, { viewedAs }: Sessi
   if (place.serverId === null) return true;
   const member = getMember(place, session);
   if (!place.rules || !member) return false;
-  return viewedAs === null || canView(place.rules.server, member, place.rules.channels.get(viewedAs)?.overwrites);
+  return viewedAs === null || canViewChannel(place.rules, member, viewedAs);
 }
 
 /**
- * The events that an entry of a replay brings, by the rules at the moment of the entry: moves `view` past it. What is not visible any more is left out when it
- * is sent (`isVisibleNow`).
+ * The events that an entry of a replay brings, by the rules at the moment of the entry: moves `then`, a copy of the rules, past it. What is not visible any more
+ * is left out when it is sent (`isVisibleNow`).
  */
-export function replayEntry(place: Place, view: View, entry: Entry, session: Session): SessionEvent[] {
+export function replayEntry(place: Place, then: Rules, entry: Entry, session: Session): SessionEvent[] {
   const { head, payload } = entry;
   const { rules, serverId } = place;
   if (!rules || serverId === null) return [];
   const { change, overwrites } = head;
   const channelId =
-    head.channelId === undefined || view.overwrites.has(head.channelId) ? head.channelId : findViewedAs(rules, head.channelId);
-  const canViewChannel = (id: string): boolean => canView(view.server, view.member, view.overwrites.get(id));
-  const affected = change && !isJoinOrLeave(change) ? [...getAffected(change, view.overwrites.keys())] : [];
-  const before = new Map(affected.map((id) => [id, canViewChannel(id)]));
-  moveView(view, head, session.account.id, 'after');
-  if (!view.member || view.member.joinId !== session.places.get(place)) return [];
+    head.channelId === undefined || then.channels.has(head.channelId) ? head.channelId : findViewedAs(rules, head.channelId);
+  const canViewNow = (id: string): boolean => canViewChannel(then, then.members.get(session.account.id), id);
+  const affected = change && !isJoinOrLeave(change) ? [...getAffected(change, then.channels.keys())] : [];
+  const before = new Map(affected.map((id) => [id, canViewNow(id)]));
+  if (change) applyChange(then, change, 'after');
+  const member = getMember(place, session, then);
+  if (!member) return [];
   const createEvents = createChannelEvents(serverId, rules);
-  const isChanged = (id: string): boolean => before.get(id) !== canViewChannel(id);
-  const changedIds = affected.filter(isChanged);
-  const viewEvents = changedIds.flatMap((id) => createEvents(id, canViewChannel(id)));
+  const changedIds = affected.filter((id) => before.get(id) !== canViewNow(id));
+  const viewEvents = changedIds.flatMap((id) => createEvents(id, canViewNow(id)));
   const own = { name: head.name, payload, viewedAs: overwrites ? null : (channelId ?? null) };
   const isOwnTold = changesChannel(head) && (head.name !== 'CHANNEL_UPDATE' || changedIds.length > 0);
-  const isViewer = channelId === undefined || (overwrites ? canView(view.server, view.member, overwrites) : canViewChannel(channelId));
-  const isOwnSent = !isOwnTold && isViewer && isAddressedTo(entry, session) && canReceiveMemberEvent(view, head, session);
+  const isViewer = channelId === undefined || (overwrites ? canView(then.server, member, overwrites) : canViewNow(channelId));
+  const isOwnSent = !isOwnTold && isViewer && isAddressedTo(entry, session) && canReceiveMemberEvent(then, member, head, session);
   const isAsked = ({ name }: SessionEvent): boolean => session.eventFilter === null || session.eventFilter.has(name);
   return [...(isOwnSent ? [own] : []), ...viewEvents.filter(isAsked)];
 }
