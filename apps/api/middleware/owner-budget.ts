@@ -8,13 +8,15 @@ import { countInBucket, type RateDecision } from '../../../lib/store/redis/prefl
 import { maxRemembered } from './address-charges.ts';
 import { setRateHeaders } from './rate-headers.ts';
 
-/** Requests of a bot are charged to its owner's budget in steps of so many, to save requests to Redis. */
+/** How many requests a process takes from the budget of an owner at once, to save requests to Redis. */
 const stepRequests = 10;
 
-/** What a process knows of the budget of an owner. */
+/** What a process has taken from the budget of an owner. */
 interface Budget {
-  /** The requests that were not charged yet. */
-  uncharged: number;
+  /** The requests that were taken and not made yet. */
+  left: number;
+  /** The running request to Redis that takes more. */
+  taking: Promise<void> | null;
   empty: { decision: RateDecision; untilMs: number } | null;
 }
 
@@ -23,7 +25,7 @@ export type CountForOwner = (ctx: Context, account: AccountDoc) => Promise<void>
 
 /**
  * Creates the budgets of the owners of applications: all bots of one person have five times the rate and burst of one caller together
- * (docs/behavior/requests.md#rate-limits). All processes share a budget, and each charges it in steps of 10 requests.
+ * (docs/behavior/requests.md#rate-limits). All processes share a budget, and each takes 10 requests of it at once.
  */
 export function createOwnerBudget(platform: ApiPlatform): CountForOwner {
   const rate = platform.config.RATE_LIMIT;
@@ -38,22 +40,27 @@ export function createOwnerBudget(platform: ApiPlatform): CountForOwner {
     return application?.ownerId ?? null;
   }
 
+  async function take(budget: Budget, ownerId: string, { perSecond, burst }: NonNullable<typeof rate>): Promise<void> {
+    const owned = { perSecond: perSecond * limits.ownerBudgetFactor, burst: burst * limits.ownerBudgetFactor };
+    const cost = Math.max(1, Math.min(stepRequests, Math.floor(owned.burst)));
+    const decision = await countInBucket(platform.preflight, { key: `owner:${ownerId}`, ...owned, cost });
+    if (decision?.isAllowed !== false) budget.left += cost;
+    else budget.empty = { decision, untilMs: platform.now() + decision.retryAfterSecs * 1000 };
+  }
+
   return async (ctx, { applicationId }) => {
     const ownerId = rate === null || applicationId === null ? null : await findOwner(applicationId);
     if (rate === null || ownerId === null) return;
-    const budget = budgets.get(ownerId) ?? { uncharged: 0, empty: null };
+    const budget = budgets.get(ownerId) ?? { left: 0, taking: null, empty: null };
     budgets.set(ownerId, budget);
-    const leftSecs = budget.empty ? (budget.empty.untilMs - platform.now()) / 1000 : 0;
-    if (budget.empty && leftSecs > 0) return setRateHeaders(ctx, 'owner', { ...budget.empty.decision, retryAfterSecs: leftSecs });
-    budget.uncharged++;
-    if (budget.uncharged < stepRequests) return;
-    const cost = budget.uncharged;
-    budget.uncharged = 0;
-    const perSecond = rate.perSecond * limits.ownerBudgetFactor;
-    const burst = rate.burst * limits.ownerBudgetFactor;
-    const decision = await countInBucket(platform.preflight, { key: `owner:${ownerId}`, perSecond, burst, cost });
-    if (decision?.isAllowed !== false) return;
-    budget.empty = { decision, untilMs: platform.now() + decision.retryAfterSecs * 1000 };
-    setRateHeaders(ctx, 'owner', decision);
+    while (budget.left === 0) {
+      const leftSecs = budget.empty ? (budget.empty.untilMs - platform.now()) / 1000 : 0;
+      if (budget.empty && leftSecs > 0) return setRateHeaders(ctx, 'owner', { ...budget.empty.decision, retryAfterSecs: leftSecs });
+      budget.taking ??= take(budget, ownerId, rate).finally(() => {
+        budget.taking = null;
+      });
+      await budget.taking;
+    }
+    budget.left--;
   };
 }
