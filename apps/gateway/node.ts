@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import PQueue from 'p-queue';
 import { refuse } from '../../lib/base/errors.ts';
-import { isSwitchedOff } from '../../lib/base/failpoint.ts';
 import { createFairQueue, type QueueFull } from '../../lib/base/fair-queue.ts';
 import { forEachLimit } from '../../lib/base/for-each-limit.ts';
 import { type Listening, listen } from '../../lib/base/http-server.ts';
@@ -71,9 +70,6 @@ async function createNode(platform: GatewayPlatform, metrics: Metrics): Promise<
       closeSocket(gatewayNode, socket, 'tooSlow', 'The client reads too slowly: more than 1 MiB is waiting for it.');
     }),
     id,
-    switchedOff: new Set(
-      (['no-replay', 'no-view-events', 'no-current-rules'] as const).filter((name) => isSwitchedOff(platform.config, name)),
-    ),
     sockets: new Set(),
     sessions: new Map(),
     accounts: new Map(),

@@ -208,7 +208,7 @@ async function deliverMissed(
     let last: SessionEvent | undefined;
     if (!canGoOn()) return { sent, isComplete: false };
     for (const event of events) {
-      if (!node.switchedOff.has('no-current-rules') && !isSent(place, session, event, hidden)) continue;
+      if (!isSent(place, session, event, hidden)) continue;
       if (last) sendMissed(node, session, entry, last);
       last = event;
       sent++;
@@ -279,10 +279,10 @@ export async function catchUp(
   const waitsUntilMs = monotonicMs() + maxWaitMs;
   for (let sent = 0; isActive(session); ) {
     const roundStart = getSessionPosition(session);
-    if (!node.switchedOff.has('no-replay')) sent += await replayRound(node, session, hidden);
+    sent += await replayRound(node, session, hidden);
     // A resume with a long replay must not be closed as not identified in time.
     if (session.state === 'connecting') session.socket.deadlineMs = monotonicMs() + limits.gatewayIdentifyMs;
-    if (isActive(session) && (node.switchedOff.has('no-replay') || isCaughtUp(node, session))) return onCaughtUp(sent);
+    if (isActive(session) && isCaughtUp(node, session)) return onCaughtUp(sent);
     // A round without progress must not be repeated at once: that could keep the event loop from ever doing anything else.
     if (getSessionPosition(session) !== roundStart) continue;
     // A handshake must not keep its slot for as long as the changes of a server are not relayed.

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { LRUCache } from 'lru-cache';
 import { WebSocket } from 'ws';
-import type { Switch } from '../../lib/base/failpoint.ts';
 import type { FairQueue } from '../../lib/base/fair-queue.ts';
 import type { Metrics } from '../../lib/base/metrics.ts';
 import type { Overwrite, ServerRules } from '../../lib/base/permissions.ts';
@@ -216,8 +215,6 @@ export interface GatewayNode {
   readonly writer: Writer;
   /** Random; the node's lease has this id. */
   readonly id: string;
-  /** What FAILPOINTS switches off. */
-  readonly switchedOff: ReadonlySet<Switch>;
   readonly sockets: Set<GatewaySocket>;
   readonly sessions: Map<string, Session>;
   readonly accounts: Map<string, LocalAccount>;

@@ -93,7 +93,7 @@ function findVisible(rules: Rules, accountIds: readonly string[], channelIds: re
  * Moves the rules of a place past an entry. Returns the events of the channels that accounts gain or lose by it, by account. The sessions of accounts that are
  * not loaded must replay.
  */
-export function moveRules({ accounts, switchedOff }: GatewayNode, place: Place, entry: Entry): Map<string, SessionEvent[]> {
+export function moveRules({ accounts }: GatewayNode, place: Place, entry: Entry): Map<string, SessionEvent[]> {
   const events = new Map<string, SessionEvent[]>();
   const { rules, serverId, recipients } = place;
   const { change } = entry.head;
@@ -102,7 +102,7 @@ export function moveRules({ accounts, switchedOff }: GatewayNode, place: Place, 
     applyEntry(rules, entry);
     return events;
   }
-  const affected = isJoinOrLeave(change) || switchedOff.has('no-view-events') ? [] : [...getAffected(change, rules.channels.keys())];
+  const affected = isJoinOrLeave(change) ? [] : [...getAffected(change, rules.channels.keys())];
   const changed = affected.length > 0 ? findAffectedMembers(rules, change) : [];
   const before = findVisible(rules, changed, affected);
   applyEntry(rules, entry);

@@ -45,13 +45,3 @@ export type Failpoint =
 export function failpoint(config: { readonly FAILPOINTS: string }, name: Failpoint): void {
   if (config.FAILPOINTS !== '' && config.FAILPOINTS.split(',').includes(name)) process.kill(process.pid, 'SIGKILL');
 }
-
-/**
- * What a fault test can switch off, to prove that it detects what follows: replays, the wait of messages for earlier changes, events of channels that become
- * visible or hidden, the ids of joins, and the check of what an account may view when a missed event is sent.
- */
-export type Switch = 'no-replay' | 'no-change-order' | 'no-view-events' | 'no-join-ids' | 'no-current-rules';
-
-/** Whether FAILPOINTS switches something off. */
-export const isSwitchedOff = (config: { readonly FAILPOINTS: string }, name: Switch): boolean =>
-  config.FAILPOINTS !== '' && config.FAILPOINTS.split(',').includes(name);

@@ -47,7 +47,7 @@ describe('chaos: faults of real processes', () => {
   }).timeout(600_000);
 
   it('negative control: without replay the same faults lose events', async () => {
-    const result = await runChaos(stores, { ...plan, seconds: 8, faults: 'gateways', failpoints: 'no-replay' });
+    const result = await runChaos(stores, { ...plan, seconds: 8, faults: 'gateways', broken: 'no-replay' });
     expect(result.lost, summary(result)).to.be.greaterThan(0);
   }).timeout(600_000);
 });

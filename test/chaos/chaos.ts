@@ -6,6 +6,7 @@ import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
 import type { BotClient } from '../harness/bot-client.ts';
 import { startStack } from '../harness/stack.ts';
+import { type BreakName, breakBuild } from './broken-builds.ts';
 import { gatewayFaults, injectFaults, roleFaults } from './faults.ts';
 import { createLedger, type Ledger, type Verdict } from './ledger.ts';
 import { makePopulation, type Sizes } from './population.ts';
@@ -24,8 +25,8 @@ export interface ChaosPlan extends Sizes {
   faults: 'all' | 'gateways' | 'restarts';
   /** The folder of the version whose processes are there first; default: this version. */
   from?: string | undefined;
-  /** FAILPOINTS of all roles, for a negative control. */
-  failpoints?: string;
+  /** What the build breaks, for a negative control. */
+  broken?: BreakName;
   report: (line: string) => void;
 }
 
@@ -95,13 +96,14 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     RATE_LIMIT: 'off',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
     HEARTBEAT_INTERVAL_MS: '2000',
-    FAILPOINTS: plan.failpoints ?? '',
     // Without a fault of a store, a slow answer of it on a busy machine is not what is measured.
     ...(plan.faults === 'restarts' && { STORE_TIMEOUT_FACTOR: '10' }),
   };
   const began = performance.now();
   const report = (line: string): void => plan.report(`${((performance.now() - began) / 1000).toFixed(1)} s: ${line}`);
-  const stack = await startStack({ api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 }, env, plan.from);
+  const build = await breakBuild(plan.broken);
+  const counts = { api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 };
+  const stack = await startStack(counts, env, build.folder ?? plan.from);
   const platform = await openApiPlatform(readConfig({ ...env, LOG_LEVEL: 'silent' }), createLog('chaos', 'silent'));
   const clients: BotClient[] = [];
   let progress: NodeJS.Timeout | undefined;
@@ -111,7 +113,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const ledger = createLedger(
       readers.map((reader) => reader.channels),
       channels.length,
-      plan.failpoints ? () => undefined : report,
+      plan.broken ? () => undefined : report,
     );
     const reconnectedAt: number[] = [];
     const onReconnect = (): void => void reconnectedAt.push(performance.now());
@@ -139,8 +141,8 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const [count] = await Promise.all([injecting, ...channels.map((channel, at) => postInto(channel, at, posting))]);
     report('everything is posted');
     const cost = meter();
-    await waitForDeliveries(ledger, plan.failpoints ? stillMs.control : stillMs.run);
-    if (!plan.failpoints) ledger.missing().slice(0, 20).forEach(report);
+    await waitForDeliveries(ledger, plan.broken ? stillMs.control : stillMs.run);
+    if (!plan.broken) ledger.missing().slice(0, 20).forEach(report);
     const reconnectPeak = Math.max(0, ...drains.map((drain) => computePeak(reconnectedAt, drain)));
     return {
       ...ledger.judge(),
@@ -154,6 +156,7 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     clearInterval(progress);
     await Promise.all(clients.map((client) => client.close()));
     await stack.close();
+    await build.remove();
     await platform.close();
   }
 }

@@ -39,7 +39,18 @@ const killRole = (role: RoleProcess, at: number): Fault => ({
   },
 });
 
-const pauseRole = (role: RoleProcess, at: number): Fault => ({
+/** Restarts with SIGTERM; gateways drain. */
+export const restarts = (roles: readonly RoleProcess[]): Fault[] =>
+  roles.map((role, at) => ({
+    name: `SIGTERM ${role.name} ${at}`,
+    target: role,
+    run: async () => {
+      await role.stop('SIGTERM');
+      await role.start();
+    },
+  }));
+
+export const pauseRole = (role: RoleProcess, at: number): Fault => ({
   name: `SIGSTOP ${role.name} ${at}`,
   target: role,
   run: async () => {

@@ -52,7 +52,7 @@ try {
   if (!values.restarts) {
     const result = await runChaos(stores, { ...plan, seconds: Number(values.minutes) * 60, faults: 'all' });
     writeLine(summary(result));
-    const control = await runChaos(stores, { ...plan, seconds: 15, faultEveryMs: 1_000, faults: 'gateways', failpoints: 'no-replay' });
+    const control = await runChaos(stores, { ...plan, seconds: 15, faultEveryMs: 1_000, faults: 'gateways', broken: 'no-replay' });
     writeLine(`negative control (no replay): ${summary(control)}`);
     isPassed &&= isGood(result) && control.lost > 0;
   }

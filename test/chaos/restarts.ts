@@ -1,5 +1,5 @@
 import { drainMs } from '../../apps/gateway/drain.ts';
-import { runMigrate, type Stack } from '../harness/stack.ts';
+import { root, runMigrate, type Stack } from '../harness/stack.ts';
 
 /** When a gateway got SIGTERM and when it had ended, by the monotonic clock in milliseconds. */
 export interface Drain {
@@ -36,7 +36,7 @@ export async function restartInTurn(
     if (code !== 0) throw new Error(`${role.name} ended with ${code} at SIGTERM`);
     const endedAt = performance.now();
     if (role.name === 'gateway') drains.push({ beganAt, endedAt });
-    await role.start();
+    await role.start(root);
     const [stopSecs, startSecs] = [endedAt - beganAt, performance.now() - endedAt].map((ms) => (ms / 1000).toFixed(1));
     report(`restart of ${role.name}: stopped in ${stopSecs} s, started in ${startSecs} s`);
   }

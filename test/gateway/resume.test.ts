@@ -251,14 +251,4 @@ describe('gateway: resume', () => {
     await openSession();
     expect(await others[0]?.closed).to.equal(4000);
   });
-
-  it('negative control: without the replay events are lost', async () => {
-    const node = await fixture.addNode({ FAILPOINTS: 'no-replay' });
-    const { client, id, s } = await openSession(fixture.nodes.indexOf(node));
-    await client.cut();
-    await fixture.post(place.server, place.channel, 'lost');
-    const again = fixture.connect(fixture.nodes.indexOf(node));
-    await again.resume(bot.token, id, s);
-    expect(await again.next()).to.include({ t: 'RESUMED' });
-  });
 });

@@ -15,7 +15,8 @@ const entries: Record<RoleName, string> = {
   worker: 'workers/main',
   ops: 'apps/ops/main',
 };
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
+/** The folder of this version. */
+export const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
 
 /** The entry file of a role in the compiled code of the version in `folder`; default: this one. */
 export const rolePath = (role: RoleName, folder = root): string => `${folder}dist/${entries[role]}.js`;
@@ -30,7 +31,7 @@ export interface RoleProcess {
   readonly name: RoleName;
   readonly port: number;
   pid(): number | undefined;
-  /** Starts the process (again), from the compiled code in `folder`; default: this version. Resolves when it reports that it is ready. */
+  /** Starts the process (again), from the compiled code in `folder`; default: the one that ran last. Resolves when it reports that it is ready. */
   start(folder?: string): Promise<void>;
   /** Sends `signal` and waits until the process has ended. Resolves with its exit code: null if it was killed or had ended before. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
@@ -62,12 +63,13 @@ export const isReady = (child: ChildProcess): Promise<void> =>
   });
 
 /** A role of the compiled code (`npm run build`) with `env`. Its output goes to this process' output, with a line if it ends unexpectedly. */
-async function roleProcess(name: RoleName, env: Record<string, string>): Promise<RoleProcess> {
+async function roleProcess(name: RoleName, env: Record<string, string>, firstFolder = root): Promise<RoleProcess> {
   const portName = { api: 'PORT', gateway: 'GATEWAY_PORT', worker: 'WORKER_PORT', ops: 'OPS_PORT' }[name];
   const port = Number(env[portName] ?? (await freePort()));
   spareDatabases.spend(env.MONGODB_URL);
   let child: ChildProcess | null = null;
-  const launch = (folder?: string): Promise<void> => {
+  let folder = firstFolder;
+  const launch = (): Promise<void> => {
     const started = spawn(process.execPath, [rolePath(name, folder)], {
       env: roleEnv({ ...env, [portName]: String(port) }),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -79,10 +81,11 @@ async function roleProcess(name: RoleName, env: Record<string, string>): Promise
     return isReady(started);
   };
   /** Retries up to three times, as a process supervisor does, because the stores may be unavailable at the start. */
-  const start = async (folder?: string): Promise<void> => {
+  const start = async (newFolder = folder): Promise<void> => {
+    folder = newFolder;
     for (let left = 3; ; left--)
       try {
-        return await launch(folder);
+        return await launch();
       } catch (error) {
         if (left === 0) throw error;
       }
@@ -124,7 +127,7 @@ export async function startStack(
   env: Record<string, string>,
   folder?: string,
 ): Promise<Stack> {
-  const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env)));
+  const many = (name: RoleName, count: number) => Promise.all(Array.from({ length: count }, () => roleProcess(name, env, folder)));
   const [apis, gateways, workers, ops] = await Promise.all([
     many('api', counts.api),
     many('gateway', counts.gateway),
@@ -133,7 +136,7 @@ export async function startStack(
   ]);
   const all = [...apis, ...gateways, ...workers, ...ops];
   await (folder === undefined ? prepareDatabase(readConfig(env)) : runMigrate(env, folder));
-  await Promise.all(all.map((role) => role.start(folder)));
+  await Promise.all(all.map((role) => role.start()));
   return {
     apis,
     gateways,

@@ -1,5 +1,5 @@
 import { refuse } from '../../base/errors.ts';
-import { failpoint, isSwitchedOff } from '../../base/failpoint.ts';
+import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { type MemberDoc, toMemberKey } from '../../store/mongo/models/server.ts';
@@ -20,7 +20,7 @@ export function newMember(platform: Platform, serverId: string, userId: string, 
     bot,
     roles: [],
     joinedAt: new Date(platform.now()),
-    joinId: isSwitchedOff(platform.config, 'no-join-ids') ? '' : (pendingEvent.outbox[0]?.id ?? ''),
+    joinId: pendingEvent.outbox[0]?.id ?? '',
     renameId: platform.ids.next(),
     ...pendingEvent,
   };

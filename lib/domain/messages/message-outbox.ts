@@ -1,4 +1,3 @@
-import { isSwitchedOff } from '../../base/failpoint.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
@@ -181,7 +180,7 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
       await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
       yield {
         events: await createEvents(platform, messages),
-        isAfterChanges: first.serverId !== null && !isSwitchedOff(platform.config, 'no-change-order'),
+        isAfterChanges: first.serverId !== null,
         traces: collectTraces(messages),
         entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
         acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),

@@ -1,4 +1,5 @@
-import { type KnownServer, mayView } from './oracle.ts';
+import type { KnownServer } from './oracle.ts';
+import { followNews, postInto } from './posts.ts';
 import type { Answer } from './requests.ts';
 import {
   type Account,
@@ -9,6 +10,7 @@ import {
   readAgain,
   type StoredChannel,
   send,
+  textChannels,
   toKnownChannel,
   type World,
 } from './world.ts';
@@ -16,19 +18,22 @@ import {
 const view = 1;
 const viewAndSend = 0b1111;
 
-const textChannels = ({ channels }: KnownServer): string[] => [...channels].flatMap(([id, { parentId }]) => (parentId === null ? id : []));
-
 async function createChannel(world: World, server: KnownServer): Promise<void> {
   const hidden = world.addresses.pick(3) === 0;
   const overwrites = hidden ? [{ id: server.id, allow: 0, deny: view }] : [];
   const body = { name: nextName('c'), kind: 'text', overwrites };
+  let id: string | undefined;
   await change(
     world,
     server,
     `create channel ${body.name}`,
     () => send<StoredChannel>(world, world.owner, 'POST', `/servers/${server.id}/channels`, body),
-    (channel) => void server.channels.set(channel.id, toKnownChannel(channel)),
+    (channel) => {
+      id = channel.id;
+      server.channels.set(id, toKnownChannel(channel));
+    },
   );
+  if (id !== undefined) await postInto(world, server, world.owner, id); // nobody may receive it before the channel
 }
 
 async function deleteChannel(world: World, server: KnownServer): Promise<void> {
@@ -72,6 +77,7 @@ async function setOverwrite(world: World, server: KnownServer): Promise<void> {
     () => send(world, world.owner, kind === 0 ? 'DELETE' : 'PUT', `/channels/${id}/overwrites/${target}`, kind === 0 ? undefined : bits),
     () => void (kind === 0 ? overwrites.delete(target) : overwrites.set(target, { id: target, ...bits })),
   );
+  await postInto(world, server, world.owner, id); // nobody may receive it before the channel is shown to them
 }
 
 async function createRole(world: World, server: KnownServer): Promise<void> {
@@ -204,19 +210,42 @@ async function renameServer(world: World, server: KnownServer): Promise<void> {
   );
 }
 
+/** Gives the server to another person, who gives it back. */
+async function transferServer(world: World, server: KnownServer): Promise<void> {
+  const isPerson = ({ id, applicationId }: Account): boolean => applicationId === null && server.members.has(id);
+  const heir = pickFrom(
+    world,
+    world.accounts.filter((one) => one !== world.owner && isPerson(one)),
+  );
+  if (!heir) return;
+  const transfer = (from: Account, to: Account): Promise<void> =>
+    change(
+      world,
+      server,
+      `transfer to ${to.id}`,
+      () => send(world, from, 'PATCH', `/servers/${server.id}`, { ownerId: to.id }),
+      () => void (server.ownerId = to.id),
+    );
+  await transfer(world.owner, heir);
+  for (let tries = 0; server.ownerId === heir.id && tries < 20; tries++) await transfer(heir, world.owner);
+}
+
 async function createThread(world: World, server: KnownServer): Promise<void> {
   const parentId = pickFrom(world, textChannels(server));
   if (parentId === undefined) return;
+  let thread: string | undefined;
   await change(
     world,
     server,
     `thread in ${parentId}`,
     () => send(world, world.owner, 'POST', `/channels/${parentId}/threads`, { name: nextName('t') }),
     ({ id }) => {
+      thread = id;
       world.oracle.threads.add(id);
       server.channels.set(id, { overwrites: new Map(), parentId });
     },
   );
+  if (thread !== undefined) await postInto(world, server, world.owner, thread);
 }
 
 async function archiveThread(world: World, server: KnownServer): Promise<void> {
@@ -255,6 +284,11 @@ export async function createServer(world: World): Promise<void> {
   if (!isGood(invite)) return;
   world.invites.set(id, invite.body.code);
   world.servers.push(server);
+  const news = await send<StoredChannel>(world, world.owner, 'POST', `/servers/${id}/channels`, { name: 'news', kind: 'announcement' });
+  if (!isGood(news)) return;
+  server.channels.set(news.body.id, toKnownChannel(news.body));
+  world.news.set(id, { id: news.body.id, followers: [] });
+  await followNews(world);
 }
 
 async function replaceServer(world: World, server: KnownServer): Promise<void> {
@@ -287,6 +321,7 @@ const changes: readonly [weight: number, run: (world: World, server: KnownServer
   [8, removeMember],
   [10, joinAgain],
   [2, renameServer],
+  [2, transferServer],
   [4, createThread],
   [3, archiveThread],
   [1, replaceServer],
@@ -302,35 +337,4 @@ export async function changeServer(world: World, server: KnownServer): Promise<v
   await Promise.all([makeOne(), makeOne()]);
   await readAgain(world, server);
   world.oracle.changeEnded(server);
-}
-
-/** Posts into a random channel of a server that the account may view, as far as is known, and sometimes edits, reacts to, pins or deletes what it posted. */
-export async function post(world: World, server: KnownServer): Promise<void> {
-  const author = pickFrom(
-    world,
-    world.accounts.filter(({ id }) => server.members.has(id)),
-  );
-  const channelId =
-    author &&
-    pickFrom(
-      world,
-      [...server.channels.keys()].filter((id) => mayView(server, author.id, id)),
-    );
-  if (!author || channelId === undefined) return;
-  const content = nextName('p');
-  world.oracle.postBegan(content);
-  const answer = await send(world, author, 'POST', `/channels/${channelId}/messages`, { content });
-  if (!isGood(answer)) return;
-  world.oracle.posted(
-    server,
-    channelId,
-    content,
-    answer.body.id,
-    world.accounts.map(({ id }) => id),
-  );
-  const at = `/channels/${channelId}/messages/${answer.body.id}`;
-  const next = world.addresses.pick(12);
-  if (next === 0) await send(world, author, 'PATCH', at, { content: `${content} edited` });
-  else if (next === 1) await send(world, author, 'PUT', `${at}/reactions/${encodeURIComponent('👍')}`);
-  else if (next === 2) await send(world, world.owner, 'PUT', `/channels/${channelId}/pins/${answer.body.id}`);
 }

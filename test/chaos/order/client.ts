@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import type { Server } from '../../../lib/contract/server.ts';
 import { applyEvent, type Copy, type ReceivedEvent, toComparable, toCopy } from './copy.ts';
-import type { Observer, Oracle } from './oracle.ts';
+import type { Line, Observer, Oracle } from './oracle.ts';
 import { type Addresses, type Caller, call } from './requests.ts';
 
 /** All events that a bot can ask for and that change a copy. */
@@ -47,7 +47,7 @@ export class OrderClient implements Observer {
   loadedAtMs = Number.POSITIVE_INFINITY;
   lastFrameAtMs = 0;
   /** What it has received and done last. */
-  readonly trace: string[] = [];
+  readonly trace: Line[] = [];
   resumes = 0;
   invalidated = 0;
   #socket: WebSocket | null = null;
@@ -115,8 +115,8 @@ export class OrderClient implements Observer {
     this.loadedAtMs = Number.POSITIVE_INFINITY;
   }
 
-  #note(line: string): void {
-    this.trace.push(line);
+  #note(text: string): void {
+    this.trace.push({ text, atMs: performance.now() });
     if (this.trace.length > maxTrace) this.trace.shift();
   }
 
@@ -137,12 +137,21 @@ export class OrderClient implements Observer {
       void this.#load(d.servers as string[]);
       return;
     }
+    if (t === 'INTERACTION_CREATE') return void this.#answer(String(d.id), String(d.token));
     if (this.#queued) this.#queued.push({ t, d });
     else this.#apply({ t, d });
     if (!this.#queued && this.#addresses.pick(6) === 0) {
       this.#snapshots.push({ s, copy: structuredClone(this.copy), count: this.received.length });
       if (this.#snapshots.length > maxSnapshots) this.#snapshots.shift();
     }
+  }
+
+  /** Answers a command, for the person only. */
+  async #answer(id: string, token: string): Promise<void> {
+    const content = `answer ${id}`;
+    this.#oracle.postBegan(content);
+    const url = `${this.#addresses.api()}/api/interactions/${id}/${token}/callback`;
+    await call(url, 'POST', null, { type: 'message', content, ephemeral: true });
   }
 
   /** Whether an event that does not fit the copy is older than the state that was read: the state already had a later change, whose event follows. */
@@ -159,10 +168,10 @@ export class OrderClient implements Observer {
     if (t === 'SERVER_CREATE') this.#stateAtMs.set(String(d.id), performance.now());
     if (t === 'SERVER_CREATE' || t === 'SERVER_DELETE') this.#goneServers.delete(String(d.id));
     const problem = applyEvent(this.copy, this.caller.id, event, (id) => this.#oracle.isThread(id));
-    if (problem && !this.#isOlderThanState(event)) this.#oracle.fault(this, problem);
+    if (problem && !this.#isOlderThanState(event)) this.#oracle.fault(this, problem, String(d.serverId ?? d.id));
     if (event.t !== 'MESSAGE_CREATE' || !event.d.serverId) return;
     const id = String(event.d.id);
-    if (this.received.includes(id)) this.#oracle.fault(this, `the message ${id} twice`);
+    if (this.received.includes(id)) this.#oracle.fault(this, `the message ${id} twice`, String(d.serverId));
     this.received.push(id);
     this.#oracle.received(this, event.d);
   }
@@ -216,20 +225,20 @@ export class OrderClient implements Observer {
   }
 
   /** Compares the copy with what the API returns now; returns the differences. */
-  async compare(): Promise<string[]> {
+  async compare(): Promise<[what: string, serverId: string | null][]> {
     const answer = await call<{ id: string }[]>(`${this.#addresses.api()}/api/servers`, 'GET', this.caller);
-    if (answer.status !== 200) return [`GET /api/servers: ${answer.status}`];
+    if (answer.status !== 200) return [[`GET /api/servers: ${answer.status}`, null]];
     const ids = answer.body.map(({ id }) => id);
-    const problems: string[] = [];
+    const problems: [string, string][] = [];
     const has = [...this.copy.keys()];
-    for (const id of ids.filter((one) => !this.copy.has(one))) problems.push(`lacks the server ${id}`);
-    for (const id of has.filter((one) => !ids.includes(one))) problems.push(`has the server ${id}, which it is not in`);
+    for (const id of ids.filter((one) => !this.copy.has(one))) problems.push([`lacks the server ${id}`, id]);
+    for (const id of has.filter((one) => !ids.includes(one))) problems.push([`has the server ${id}, which it is not in`, id]);
     for (const id of ids) {
       const own = this.copy.get(id);
       const server = await call<Server>(`${this.#addresses.api()}/api/servers/${id}`, 'GET', this.caller);
       if (!own || server.status !== 200) continue;
       const [mine, real] = [toComparable(own), toComparable(toCopy(server.body))].map((one) => JSON.stringify(one));
-      if (mine !== real) problems.push(`server ${id}: has ${mine}, GET has ${real}`);
+      if (mine !== real) problems.push([`server ${id}: has ${mine}, GET has ${real}`, id]);
     }
     return problems;
   }

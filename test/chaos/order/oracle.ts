@@ -17,12 +17,16 @@ export interface KnownServer {
   changedAtMs: number;
 }
 
-/** A post that was answered with 201. */
-interface Post {
-  id: string;
+/** A channel of a server. */
+export interface Place {
   server: KnownServer;
   channelId: string;
+}
+
+/** A post that was answered with 201, or a copy of one from another place, whose id is not known at first. */
+interface Post extends Place {
   beganAtMs: number;
+  from?: Place;
   /** The accounts that must receive it: those that could view the channel from before the post until now. */
   due: Set<string>;
 }
@@ -39,6 +43,19 @@ export function mayView(server: KnownServer, accountId: string, channelId: strin
   return hasPermission(bits, 'View Channel');
 }
 
+/** A line of the report, and when what it tells happened, in milliseconds of the monotonic clock. */
+export interface Line {
+  text: string;
+  atMs: number;
+}
+
+/** What a client should not have received or lacks, and the server that it is about, if it is one. */
+export interface Wrong {
+  name: string;
+  what: string;
+  serverId: string | null;
+}
+
 /** A client whose messages are judged. */
 export interface Observer {
   readonly name: string;
@@ -48,7 +65,7 @@ export interface Observer {
   /** When the state of the session was loaded, in milliseconds of the monotonic clock; infinite before. */
   readonly loadedAtMs: number;
   /** What it has received and done last. */
-  readonly trace: readonly string[];
+  readonly trace: readonly Line[];
 }
 
 /**
@@ -56,25 +73,27 @@ export interface Observer {
  * reach who could not view it at any of these moments, as far as no change is under way.
  */
 export class Oracle {
-  readonly faults: string[] = [];
+  readonly faults: Wrong[] = [];
   readonly threads = new Set<string>();
+  readonly servers: KnownServer[] = [];
   readonly #posts = new Map<string, Post>();
-  /** Posts whose answer did not come yet, by content. */
+  /** Copies of posts that no client has received yet, by content and channel. */
+  readonly #copies = new Map<string, Post>();
+  /** Posts whose answer did not come yet, and ephemeral answers, by content. */
   readonly #startedAtMs = new Map<string, number>();
-  readonly #report: (line: string) => void;
+  readonly #report: (text: string, atMs?: number) => void;
   /** Whether sessions may end with op 9: Redis has lost writes. */
   isLossy = false;
 
-  constructor(report: (line: string) => void) {
+  constructor(report: (text: string, atMs?: number) => void) {
     this.#report = report;
   }
 
   /** Records a fault, and for the first one of a client what it has received last. */
-  fault({ name, caller, trace }: Pick<Observer, 'name' | 'caller' | 'trace'>, what: string): void {
-    const line = `${name} (${caller.id}): ${what}`;
-    if (!this.faults.some((one) => one.startsWith(name))) for (const one of trace) this.#report(`${name}: ${one}`);
-    this.faults.push(line);
-    this.#report(`FAULT ${line}`);
+  fault({ name, caller, trace }: Pick<Observer, 'name' | 'caller' | 'trace'>, what: string, serverId: string | null = null): void {
+    if (!this.faults.some((one) => one.name === name)) for (const { text, atMs } of trace) this.#report(`${name}: ${text}`, atMs);
+    this.faults.push({ name, what, serverId });
+    this.#report(`FAULT ${name} (${caller.id}): ${what}`);
   }
 
   /** Whether the id is that of a thread. */
@@ -95,13 +114,26 @@ export class Oracle {
     this.#startedAtMs.set(content, performance.now());
   }
 
-  /** A post was answered. `accountIds`: all accounts. */
+  /** The post with this content was answered, or its copy in a channel ordered. `accountIds`: all accounts. */
+  #toPost(server: KnownServer, channelId: string, beganAtMs: number, accountIds: readonly string[]): Post {
+    const isCertain = server.underWay === 0 && server.changedAtMs < beganAtMs;
+    const due = new Set(isCertain ? accountIds.filter((one) => mayView(server, one, channelId)) : []);
+    return { server, channelId, beganAtMs, due };
+  }
+
   posted(server: KnownServer, channelId: string, content: string, id: string, accountIds: readonly string[]): void {
     const beganAtMs = this.#startedAtMs.get(content) ?? 0;
     this.#startedAtMs.delete(content);
-    const isCertain = server.underWay === 0 && server.changedAtMs < beganAtMs;
-    const due = new Set(isCertain ? accountIds.filter((one) => mayView(server, one, channelId)) : []);
-    this.#posts.set(id, { id, server, channelId, beganAtMs, due });
+    this.#posts.set(id, this.#toPost(server, channelId, beganAtMs, accountIds));
+  }
+
+  /** A post is to be copied from one place into another one. */
+  copyBegan({ server, channelId }: Place, from: Place, content: string, accountIds: readonly string[]): void {
+    this.#copies.set(`${content} ${channelId}`, { ...this.#toPost(server, channelId, performance.now(), accountIds), from });
+  }
+
+  copiesRefused(content: string): void {
+    for (const key of this.#copies.keys()) if (key.startsWith(`${content} `)) this.#copies.delete(key);
   }
 
   /** A change of a server begins or has ended: from now on nobody who may not view a channel any more must receive its posts. */
@@ -112,35 +144,52 @@ export class Oracle {
   changeEnded(server: KnownServer): void {
     server.underWay--;
     server.changedAtMs = performance.now();
-    for (const post of this.#posts.values()) {
+    for (const post of [...this.#posts.values(), ...this.#copies.values()]) {
       if (post.server !== server) continue;
       for (const one of post.due) if (server.underWay > 0 || !mayView(server, one, post.channelId)) post.due.delete(one);
     }
   }
 
-  received(client: Observer, message: Record<string, unknown>): void {
-    const post = this.#posts.get(String(message.id));
-    if (!post) return;
-    const { server, channelId, beganAtMs } = post;
+  #requireView(client: Observer, { server, channelId, beganAtMs }: Omit<Post, 'due'>, what: string): void {
     if (server.underWay === 0 && server.changedAtMs < beganAtMs && !mayView(server, client.caller.id, channelId))
-      this.fault(client, `the message ${post.id} of the channel ${channelId}, which it may not view`);
+      this.fault(client, `${what} of the channel ${channelId}, which it may not view`, server.id);
+  }
+
+  received(client: Observer, message: Record<string, unknown>): void {
+    const [id, content, channelId] = [message.id, message.content, message.channelId].map(String) as [string, string, string];
+    const server = this.servers.find((one) => one.id === message.serverId);
+    const beganAtMs = this.#startedAtMs.get(content);
+    if (message.ephemeral && server && beganAtMs !== undefined)
+      this.#requireView(client, { server, channelId, beganAtMs }, `the ephemeral answer ${id}`);
+    const key = `${content} ${channelId}`;
+    const copy = this.#copies.get(key);
+    if (copy) this.#posts.set(id, copy);
+    this.#copies.delete(key);
+    const post = this.#posts.get(id);
+    if (post) this.#requireView(client, post, `the message ${id}`);
   }
 
   /** Checks, when all stands still, that each client has what it must have. Then forgets the posts. */
   check(clients: readonly Observer[]): void {
     for (const client of clients) {
       const has = new Set(client.received);
-      for (const { id, channelId, due, beganAtMs } of this.#posts.values())
+      for (const [id, { server, channelId, due, beganAtMs }] of this.#posts)
         if (due.has(client.caller.id) && beganAtMs > client.loadedAtMs && !has.has(id))
-          this.fault(client, `lacks the message ${id} of the channel ${channelId}`);
+          this.fault(client, `lacks the message ${id} of the channel ${channelId}`, server.id);
       const last = new Map<string, string>();
       for (const id of client.received) {
-        const channelId = this.#posts.get(id)?.channelId;
-        if (channelId === undefined) continue;
-        if ((last.get(channelId) ?? '') > id) this.fault(client, `the message ${id} after ${last.get(channelId)}`);
+        const post = this.#posts.get(id);
+        if (!post) continue;
+        const { server, channelId } = post;
+        if ((last.get(channelId) ?? '') > id) this.fault(client, `the message ${id} after ${last.get(channelId)}`, server.id);
         last.set(channelId, id);
       }
     }
+    const [anyone] = clients;
+    for (const [key, { due, from }] of this.#copies)
+      if (anyone && due.size > 0 && !this.isLossy && from?.server.channels.has(from.channelId))
+        this.fault(anyone, `nobody has received the copy ${key}`, from.server.id);
     this.#posts.clear();
+    this.#copies.clear();
   }
 }

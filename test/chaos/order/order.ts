@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from '../../gateway/model-fixture.ts';
 import { startStack } from '../../harness/stack.ts';
-import { gatewayFaults, injectFaults, roleFaults } from '../faults.ts';
+import { type BreakName, breakBuild, type OrderFaults } from '../broken-builds.ts';
+import { type Fault, gatewayFaults, injectFaults, pauseRole, restarts, roleFaults } from '../faults.ts';
 import type { ChaosStores } from '../stores.ts';
-import { changeServer, createServer, join, post } from './actions.ts';
+import { changeServer, createServer, join } from './actions.ts';
 import { OrderClient } from './client.ts';
-import { Oracle } from './oracle.ts';
+import { type Line, Oracle, type Wrong } from './oracle.ts';
+import { post } from './posts.ts';
 import { call } from './requests.ts';
 import type { Account, World } from './world.ts';
 
@@ -18,16 +20,19 @@ export interface OrderPlan {
   people: number;
   bots: number;
   servers: number;
-  /** Average time between two faults of processes and stores, in milliseconds; none without it. */
-  faultEveryMs?: number | undefined;
-  /** FAILPOINTS of all roles, for a negative control. */
-  failpoints?: string | undefined;
+  /** Which faults there are, and the average time between two, in milliseconds. */
+  faults?: OrderFaults;
+  faultEveryMs?: number;
+  /** What the build breaks, for a negative control. */
+  broken?: BreakName | undefined;
   report: (line: string) => void;
 }
 
 /** The result of a run. */
 export interface OrderResult {
   faults: string[];
+  /** What the first fault is about (`shrink`). */
+  story: string[];
   resumes: number;
   invalidated: number;
   messages: number;
@@ -35,8 +40,12 @@ export interface OrderResult {
 
 /** How long actions go on before everything is compared, in milliseconds. */
 const phaseMs = 12_000;
-/** All stands still when no client has received anything for this long; and how long that may take, in milliseconds. */
+/**
+ * All stands still when no client has received anything for this long, in milliseconds; after faults, what a process has left undone is found by a sweep. And how
+ * long that may take.
+ */
 const quietMs = 2_500;
+const quietAfterFaultsMs = 8_000;
 const settleMs = 60_000;
 
 async function makeAccount(world: Pick<World, 'addresses'>, name: string): Promise<Account> {
@@ -49,17 +58,20 @@ async function makeBot({ addresses, owner }: Pick<World, 'addresses' | 'owner'>,
   const { body } = await call<{ id: string; token: string; bot: { id: string } }>(`${addresses.api()}/api/applications`, 'POST', owner, {
     name,
   });
-  return { id: body.bot.id, token: body.token, as: `Bot ${body.token}`, applicationId: body.id };
+  const path = `${addresses.api()}/api/applications/${body.id}/commands`;
+  const commands = await call<{ id: string }[]>(path, 'PUT', owner, [{ name: 'answer', description: 'Answers for you only.' }]);
+  const commandId = commands.body[0]?.id ?? '';
+  return { id: body.bot.id, token: body.token, as: `Bot ${body.token}`, applicationId: body.id, commandId };
 }
 
 /** Waits until all clients are connected and nothing has come for a while. */
-async function waitUntilQuiet(clients: readonly OrderClient[], oracle: Oracle): Promise<void> {
+async function waitUntilQuiet(clients: readonly OrderClient[], oracle: Oracle, forMs: number): Promise<void> {
   const from = performance.now();
   for (;;) {
     await sleep(100);
     const now = performance.now();
     const lastAtMs = Math.max(from, ...clients.map(({ lastFrameAtMs }) => lastFrameAtMs));
-    if (clients.every(({ isReady }) => isReady) && now - lastAtMs > quietMs) return;
+    if (clients.every(({ isReady }) => isReady) && now - lastAtMs > forMs) return;
     if (now - from > settleMs) {
       for (const client of clients) if (!client.isReady) oracle.fault(client, 'is not connected after a minute');
       return;
@@ -67,11 +79,31 @@ async function waitUntilQuiet(clients: readonly OrderClient[], oracle: Oracle): 
   }
 }
 
+/** How many lines a story has at most. */
+const storyLines = 40;
+
+/** The lines that a fault is about: the changes of its server, and what the client did and received of the server, in the order of time; the last of them. */
+function shrink(lines: readonly Line[], { name, what, serverId }: Wrong): Line[] {
+  const ids = what.match(/\d{17,}/g) ?? [];
+  const isAbout = ({ text }: Line): boolean => {
+    const isOfServer = serverId !== null && text.includes(serverId);
+    if (text.startsWith('FAULT') || text.startsWith('server ')) return isOfServer || text.includes(what);
+    if (!text.startsWith(`${name}: `)) return text.includes('recovered');
+    const isStructural = isOfServer && !/: (MESSAGE|REACTION|PINS)_/.test(text);
+    return isStructural || !/: [A-Z]+_[A-Z]+ /.test(text) || ids.some((id) => text.includes(id));
+  };
+  return lines
+    .filter(isAbout)
+    .toSorted((one, other) => one.atMs - other.atMs)
+    .slice(-storyLines);
+}
+
 /** Runs real processes on `stores`, and judges what every client receives and has by the answers of requests. */
 export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<OrderResult> {
   const mongo = new URL(stores.mongodbUrl);
   const name = `order${randomBytes(4).toString('hex')}`;
   mongo.pathname = `/${name}`;
+  const build = await breakBuild(plan.broken);
   const stack = await startStack(
     { api: 2, gateway: 2, worker: 2 },
     {
@@ -83,11 +115,16 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
       RATE_LIMIT: 'off',
       LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
       HEARTBEAT_INTERVAL_MS: '2000',
-      FAILPOINTS: plan.failpoints ?? '',
     },
+    build.folder,
   );
   const began = performance.now();
-  const report = (line: string): void => plan.report(`${((performance.now() - began) / 1000).toFixed(2)} s: ${line}`);
+  const lines: Line[] = [];
+  const format = ({ text, atMs }: Line): string => `${((atMs - began) / 1000).toFixed(2)} s: ${text}`;
+  const report = (text: string, atMs = performance.now()): void => {
+    lines.push({ text, atMs });
+    plan.report(format({ text, atMs }));
+  };
   const dice = createDice(plan.seed);
   const addresses = { api: () => stack.apiUrl(dice(2)), gateway: () => stack.gatewayUrl(dice(2)), pick: dice };
   const oracle = new Oracle(report);
@@ -95,27 +132,38 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
   let messages = 0;
   try {
     const owner = await makeAccount({ addresses }, 'owner');
-    const world: World = { addresses, oracle, owner, accounts: [owner], servers: [], invites: new Map(), report };
+    const world: World = {
+      addresses,
+      oracle,
+      owner,
+      accounts: [owner],
+      servers: oracle.servers,
+      invites: new Map(),
+      news: new Map(),
+      report,
+    };
     for (let at = 0; at < plan.people; at++) world.accounts.push(await makeAccount(world, `person${at}`));
     for (let at = 0; at < plan.bots; at++) world.accounts.push(await makeBot(world, `Bot ${at}`));
     for (let at = 0; at < plan.servers; at++) await createServer(world);
     for (const server of world.servers) for (const one of world.accounts.slice(1)) if (dice(3) > 0) await join(world, server, one);
     for (const [at, one] of world.accounts.entries()) clients.push(new OrderClient(`client ${at}`, one, addresses, oracle));
-    let isOver = false;
-    const faulting = plan.faultEveryMs
-      ? injectFaults(
-          [
-            ...gatewayFaults(stack, stores.redisFaults),
-            ...roleFaults(stack),
-            ...stores.redisFaults.kills.slice(0, 1),
-            ...stores.databaseFaults,
-          ],
-          plan.faultEveryMs,
-          () => isOver,
-          report,
-        )
-      : Promise.resolve(0);
-    oracle.isLossy = plan.faultEveryMs !== undefined;
+    const { faults: kind = 'none', faultEveryMs = 5_000 } = plan;
+    const { cut, kills } = stores.redisFaults;
+    const faultsOf: Record<OrderFaults, () => readonly Fault[]> = {
+      none: () => [],
+      drains: () => restarts(stack.gateways),
+      cuts: () => [cut],
+      pauses: () => stack.workers.map(pauseRole),
+      all: () => [
+        ...restarts([...stack.gateways, ...stack.workers, ...stack.apis]),
+        ...gatewayFaults(stack, stores.redisFaults),
+        ...roleFaults(stack),
+        ...kills.slice(0, 1),
+        ...stores.databaseFaults,
+      ],
+    };
+    const faults = faultsOf[kind]();
+    oracle.isLossy = kind === 'all';
     for (const endsAt = performance.now() + plan.seconds * 1000; performance.now() < endsAt; ) {
       const phaseEndsAt = Math.min(endsAt, performance.now() + phaseMs);
       const isRunning = (): boolean => performance.now() < phaseEndsAt;
@@ -133,18 +181,19 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
           repeat(() => post(world, world.servers[dice(world.servers.length)] as World['servers'][number]), 60),
         ),
         repeat(() => clients[dice(clients.length)]?.disturb(), 500),
+        // It ends when everything works again.
+        faults.length > 0 && injectFaults(faults, faultEveryMs, () => !isRunning(), report),
       ]);
-      await waitUntilQuiet(clients, oracle);
+      await waitUntilQuiet(clients, oracle, kind === 'none' ? quietMs : quietAfterFaultsMs);
       messages += clients.reduce((sum, { received }) => sum + received.length, 0);
       oracle.check(clients);
-      for (const client of clients) for (const problem of await client.compare()) oracle.fault(client, problem);
+      for (const client of clients) for (const problem of await client.compare()) oracle.fault(client, ...problem);
       report(`compared: ${oracle.faults.length} faults, ${clients.reduce((sum, { resumes }) => sum + resumes, 0)} resumes`);
       if (oracle.faults.length > 0) break;
     }
-    isOver = true;
-    await faulting;
     return {
-      faults: oracle.faults,
+      faults: oracle.faults.map((one) => `${one.name}: ${one.what}`),
+      story: oracle.faults[0] ? shrink(lines, oracle.faults[0]).map(format) : [],
       resumes: clients.reduce((sum, one) => sum + one.resumes, 0),
       invalidated: clients.reduce((sum, one) => sum + one.invalidated, 0),
       messages,
@@ -152,5 +201,6 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
   } finally {
     for (const client of clients) client.close();
     await stack.close();
+    await build.remove();
   }
 }

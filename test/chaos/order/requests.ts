@@ -26,7 +26,12 @@ export interface Answer<T> {
 }
 
 /** Sends a request. Never rejects. */
-export function call<T = Record<string, unknown>>(url: string, method: string, caller: Caller | null, body?: object): Promise<Answer<T>> {
+export function call<T = Record<string, unknown>>(
+  url: string,
+  method: string,
+  caller: Caller | null,
+  body?: object | readonly object[],
+): Promise<Answer<T>> {
   return new Promise((resolve) => {
     const none = (): void => resolve({ status: 0, body: null as T });
     const headers = { ...(caller ? { Authorization: caller.as } : {}), ...(body ? { 'Content-Type': 'application/json' } : {}) };

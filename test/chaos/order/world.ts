@@ -1,9 +1,11 @@
-import type { KnownServer, Oracle } from './oracle.ts';
+import type { KnownServer, Oracle, Place } from './oracle.ts';
 import { type Addresses, type Answer, type Caller, call } from './requests.ts';
 
 /** An account of the run. `applicationId` is null for a person. */
 export interface Account extends Caller {
   applicationId: string | null;
+  /** The command of a bot. */
+  commandId?: string;
 }
 
 /** The servers and accounts of a run, and what random actions need. */
@@ -14,6 +16,8 @@ export interface World {
   accounts: Account[];
   servers: KnownServer[];
   invites: Map<string, string>;
+  /** The announcement channel of each server, and the channels that follow it. */
+  news: Map<string, { id: string; followers: Place[] }>;
   report: (line: string) => void;
 }
 
@@ -43,19 +47,20 @@ export async function change<T>(
   apply: (body: T) => void,
 ): Promise<void> {
   world.oracle.changeBegan(server);
-  world.report(`${what} …`);
+  const about = `server ${server.id}: ${what}`;
+  world.report(`${about} …`);
   const answer = await request();
   if (isGood(answer)) apply(answer.body);
   else if (answer.status === 0 || answer.status >= 500) await readAgain(world, server, 3_000);
   world.oracle.changeEnded(server);
-  world.report(`${what}: ${answer.status}`);
+  world.report(`${about}: ${answer.status}`);
 }
 
 /** Reads what is stored after the outcome of a change was not clear: repeatedly, until two reads agree, because the change may still take effect. */
 export async function readAgain(world: World, server: KnownServer, everyMs = 100): Promise<void> {
   for (let last = ''; ; ) {
     await new Promise((resolve) => setTimeout(resolve, everyMs));
-    const found = await send<{ channels: StoredChannel[]; roles: { id: string; permissions: number }[] }>(
+    const found = await send<{ ownerId: string; channels: StoredChannel[]; roles: { id: string; permissions: number }[] }>(
       world,
       world.owner,
       'GET',
@@ -73,6 +78,12 @@ export async function readAgain(world: World, server: KnownServer, everyMs = 100
       return;
     }
     if (!isGood(found) || !isGood(listed)) continue;
+    server.ownerId = found.body.ownerId;
+    const other = world.accounts.find(({ id }) => id === server.ownerId);
+    if (other && other !== world.owner) {
+      await send(world, other, 'PATCH', `/servers/${server.id}`, { ownerId: world.owner.id });
+      continue;
+    }
     const now = JSON.stringify([found.body, listed.body]);
     server.roles = new Map([...found.body.roles].reverse().map(({ id, permissions }) => [id, permissions]));
     server.channels = new Map(found.body.channels.map((one) => [one.id, toKnownChannel(one)]));
@@ -95,3 +106,7 @@ export const toKnownChannel = ({ kind, parentId, overwrites }: StoredChannel) =>
   overwrites: new Map(overwrites.map((one) => [one.id, one])),
   parentId: kind === 'thread' ? parentId : null,
 });
+
+/** The channels of a server that are not threads, in the order in which they were made. */
+export const textChannels = ({ channels }: KnownServer): string[] =>
+  [...channels].flatMap(([id, { parentId }]) => (parentId === null ? id : []));

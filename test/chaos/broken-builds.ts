@@ -1,0 +1,115 @@
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * A change of one compiled file that breaks a rule of docs/delivery.md#rules. `find` is in the file exactly once. `faults`: those under which `npm run order` sees
+ * it; none without it.
+ */
+interface Break {
+  rule: number;
+  faults?: OrderFaults;
+  file: string;
+  find: string;
+  replace: string;
+}
+
+/** The faults of a run of `npm run order`: gateways that drain, subscriptions that are cut, workers that are paused, or all faults of processes and stores. */
+export type OrderFaults = 'none' | 'drains' | 'cuts' | 'pauses' | 'all';
+
+/** Rules that a build can break, to prove that a tester finds out. */
+const breaks = {
+  'no-load-wait': {
+    rule: 1,
+    faults: 'cuts',
+    file: 'apps/gateway/rules.js',
+    find: '    if (!(await waitUntilRelayed(node.platform, serverId)))\n        return;\n    await waitForBarrier(node, lane);\n',
+    replace: '',
+  },
+  'no-view-events': {
+    rule: 2,
+    file: 'apps/gateway/visibility.js',
+    find: 'const affected = isJoinOrLeave(change) ? [] : [...getAffected(change, rules.channels.keys())];',
+    replace: 'const affected = [];',
+  },
+  'no-change-order': {
+    rule: 3,
+    file: 'lib/domain/messages/message-outbox.js',
+    find: 'isAfterChanges: first.serverId !== null',
+    replace: 'isAfterChanges: false',
+  },
+  'no-join-ids': {
+    rule: 4,
+    file: 'apps/gateway/visibility.js',
+    find: 'return member?.joinId === places.get(place) ? member : null;',
+    replace: 'return member;',
+  },
+  'no-current-rules': {
+    rule: 5,
+    file: 'apps/gateway/replay.js',
+    find: 'if (!isSent(place, session, event, hidden))',
+    replace: 'if (false)',
+  },
+  'no-place-positions': {
+    rule: 6,
+    file: 'lib/store/redis/log/position.js',
+    find: "const [text = '', ...places] = value.split('~');",
+    replace: "const [text = '', ...places] = value.split('~'); if (places.length > 0) return null;",
+  },
+  'no-progress': {
+    rule: 7,
+    file: 'apps/gateway/replay.js',
+    find: 'if (isComplete && !wasBehind)',
+    replace: 'if (false)',
+  },
+  'one-holds-others': {
+    rule: 8,
+    file: 'apps/gateway/rules.js',
+    find: 'const reading = loadStoredRules(node.platform, loads);',
+    replace:
+      'const reading = loadStoredRules(node.platform, loads); for (const until = performance.now() + 20_000; performance.now() < until; );',
+  },
+  'no-fence': {
+    rule: 9,
+    faults: 'pauses',
+    file: 'lib/store/redis/log/append.js',
+    find: "then return { 'relayed' } end",
+    replace: 'then end',
+  },
+  'drain-is-stop': {
+    rule: 10,
+    faults: 'drains',
+    file: 'apps/gateway/node.js',
+    find: 'node.isDraining = true;',
+    replace: 'node.isDraining = node.isClosing = true;',
+  },
+  'no-replay': {
+    rule: 6,
+    file: 'apps/gateway/replay.js',
+    find: 'sent += await replayRound(node, session, hidden);',
+    replace: 'session.placeNumbers = noPlaceNumbers, session.partitionNumbers = node.lanes.map(({ sentNumber }) => sentNumber);',
+  },
+} satisfies Record<string, Break>;
+
+/** The faults under which `npm run order` sees what a build breaks. */
+export const faultsOf = (name: BreakName): OrderFaults => (breaks[name] as Break).faults ?? 'none';
+
+export type BreakName = keyof typeof breaks;
+export const breakNames = Object.keys(breaks) as BreakName[];
+
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
+
+/** A build of this version in which a rule is broken, in a folder for `startStack`; without a name, this version as it is. */
+export async function breakBuild(name?: BreakName): Promise<{ folder?: string; remove: () => Promise<void> }> {
+  if (name === undefined) return { remove: async () => undefined };
+  const folder = await mkdtemp(join(tmpdir(), 'parlance-broken-'));
+  for (const entry of await readdir(root)) if (entry !== 'dist') await symlink(join(root, entry), join(folder, entry));
+  await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
+  const { file, find, replace } = breaks[name];
+  const path = join(folder, 'dist', file);
+  const parts = (await readFile(path, 'utf8')).split(find);
+  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times what ${name} replaces`);
+  await writeFile(path, parts.join(replace));
+  return { folder: `${folder}/`, remove: () => rm(folder, { recursive: true, force: true }) };
+}
