@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from '../../gateway/model-fixture.ts';
 import { startStack } from '../../harness/stack.ts';
 import { type BreakName, breakBuild, type OrderFaults } from '../broken-builds.ts';
-import { type Fault, gatewayFaults, injectFaults, pauseRole, restarts, roleFaults } from '../faults.ts';
+import { type Fault, gatewayFaults, injectFaults, pauseRole, restarts, roleFaults, shuffled } from '../faults.ts';
 import type { ChaosStores } from '../stores.ts';
 import { changeServer, createServer, join } from './actions.ts';
 import { OrderClient } from './client.ts';
@@ -182,7 +182,7 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
         ),
         repeat(() => clients[dice(clients.length)]?.disturb(), 500),
         // It ends when everything works again.
-        faults.length > 0 && injectFaults(faults, faultEveryMs, () => !isRunning(), report),
+        faults.length > 0 && injectFaults(shuffled(faults), faultEveryMs, () => !isRunning(), report),
       ]);
       await waitUntilQuiet(clients, oracle, kind === 'none' ? quietMs : quietAfterFaultsMs);
       messages += clients.reduce((sum, { received }) => sum + received.length, 0);
