@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from '../harness/stack.ts';
 
 /**
  * A change of one compiled file that breaks a rule of docs/delivery.md#rules. `find` is in the file exactly once. `faults`: those under which `npm run order` sees
@@ -97,8 +97,6 @@ export const faultsOf = (name: BreakName): OrderFaults => (breaks[name] as Break
 
 export type BreakName = keyof typeof breaks;
 export const breakNames = Object.keys(breaks) as BreakName[];
-
-const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../' : '../../../', import.meta.url));
 
 /** A build of this version in which a rule is broken, in a folder for `startStack`; without a name, this version as it is. */
 export async function breakBuild(name?: BreakName): Promise<{ folder?: string; remove: () => Promise<void> }> {

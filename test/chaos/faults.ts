@@ -30,25 +30,19 @@ function signal(pid: number | undefined, name: NodeJS.Signals): void {
   }
 }
 
-const killRole = (role: RoleProcess, at: number): Fault => ({
-  name: `SIGKILL ${role.name} ${at}`,
-  target: role,
-  run: async () => {
-    await role.stop('SIGKILL');
-    await role.start();
-  },
-});
-
-/** Restarts with SIGTERM; gateways drain. */
-export const restarts = (roles: readonly RoleProcess[]): Fault[] =>
-  roles.map((role, at) => ({
-    name: `SIGTERM ${role.name} ${at}`,
+/** Ends a role by a signal and starts it again. At SIGTERM, gateways drain. */
+const restartBy =
+  (how: 'SIGKILL' | 'SIGTERM') =>
+  (role: RoleProcess, at: number): Fault => ({
+    name: `${how} ${role.name} ${at}`,
     target: role,
     run: async () => {
-      await role.stop('SIGTERM');
+      await role.stop(how);
       await role.start();
     },
-  }));
+  });
+const killRole = restartBy('SIGKILL');
+export const restartRole = restartBy('SIGTERM');
 
 export const pauseRole = (role: RoleProcess, at: number): Fault => ({
   name: `SIGSTOP ${role.name} ${at}`,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createDice } from '../../gateway/model-fixture.ts';
 import { startStack } from '../../harness/stack.ts';
 import { type BreakName, breakBuild, type OrderFaults } from '../broken-builds.ts';
-import { type Fault, gatewayFaults, injectFaults, pauseRole, restarts, roleFaults, shuffled } from '../faults.ts';
+import { type Fault, gatewayFaults, injectFaults, pauseRole, restartRole, roleFaults, shuffled } from '../faults.ts';
 import type { ChaosStores } from '../stores.ts';
 import { changeServer, createServer, join } from './actions.ts';
 import { OrderClient } from './client.ts';
@@ -151,11 +151,11 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
     const { cut, kills } = stores.redisFaults;
     const faultsOf: Record<OrderFaults, () => readonly Fault[]> = {
       none: () => [],
-      drains: () => restarts(stack.gateways),
+      drains: () => stack.gateways.map(restartRole),
       cuts: () => [cut],
       pauses: () => stack.workers.map(pauseRole),
       all: () => [
-        ...restarts([...stack.gateways, ...stack.workers, ...stack.apis]),
+        ...[stack.gateways, stack.workers, stack.apis].flatMap((roles) => roles.map(restartRole)),
         ...gatewayFaults(stack, stores.redisFaults),
         ...roleFaults(stack),
         ...kills.slice(0, 1),
