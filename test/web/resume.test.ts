@@ -1,8 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { Message } from '../../lib/contract/message.ts';
 import type { ReadState } from '../../lib/contract/read.ts';
+import type { Server } from '../../lib/contract/server.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type Peer, type ScriptedGateway, startScriptedGateway } from './scripted-gateway.ts';
 import { useWebFixture } from './web-fixture.ts';
@@ -174,28 +175,76 @@ describe('web: an interrupted connection', () => {
     await waitForMessage(page, 'still here');
   });
 
-  it('keeps an event that arrives while an older state is loading', async () => {
-    const { page, peer } = await open();
-    await fixture.newChannel('only-in-the-answer');
+  /** Holds the next answer of `path` that the page asks for. `isMade` resolves when it is made; `release` lets the page have it. */
+  const holdAnswer = async (page: Page, path: string): Promise<{ isMade: Promise<unknown>; release: () => void }> => {
     const answers = new EventEmitter();
-    await page.route(`**${sync}`, async (route) => {
+    await page.route(`**${path}`, async (route) => {
       const response = await route.fetch();
       answers.emit('made');
       await once(answers, 'release');
       await route.fulfill({ response });
     });
-    const made = once(answers, 'made');
-    peer.send({ op: 9, d: false });
-    await peer.next();
-    ready(peer, 'another', 'again');
-    await made;
-    const fresh = { name: 'came-meanwhile', kind: 'text' };
-    const channel = await fixture.request<object>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/channels`, fresh);
-    peer.send({ op: 0, t: 'CHANNEL_CREATE', s: 'created', d: channel });
-    await page.getByRole('link', { name: 'came-meanwhile', exact: true }).waitFor();
-    answers.emit('release');
-    await page.getByRole('link', { name: 'only-in-the-answer', exact: true }).waitFor();
-    expect(await page.getByRole('link', { name: 'came-meanwhile', exact: true }).count()).to.equal(1);
+    return { isMade: once(answers, 'made'), release: () => void answers.emit('release') };
+  };
+  const readServer = (): Promise<Server> => fixture.request<Server>(fixture.ada, 'GET', `/api/servers/${fixture.server.id}`);
+
+  for (const what of ['everything', 'a server'] as const)
+    it(`keeps an event that arrives while an older state of ${what} is loading`, async () => {
+      const { page, peer } = await open();
+      await fixture.newChannel(`only-in-the-answer-of-${what.replace(' ', '-')}`);
+      const answer = await holdAnswer(page, what === 'everything' ? sync : `/api/servers/${fixture.server.id}`);
+      if (what === 'everything') {
+        peer.send({ op: 9, d: false });
+        await peer.next();
+        ready(peer, 'another', 'again');
+      } else {
+        const { id, name, iconUrl, types, community, listed } = await readServer();
+        peer.send({ op: 0, t: 'SERVER_UPDATE', s: 'renamed', d: { id, name, iconUrl, types, community, listed } });
+      }
+      await answer.isMade;
+      const fresh = { name: `came-meanwhile-${count}`, kind: 'text' };
+      const channel = await fixture.request<object>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/channels`, fresh);
+      peer.send({ op: 0, t: 'CHANNEL_CREATE', s: 'created', d: channel });
+      await page.getByRole('link', { name: fresh.name, exact: true }).waitFor();
+      answer.release();
+      await page.getByRole('link', { name: `only-in-the-answer-of-${what.replace(' ', '-')}`, exact: true }).waitFor();
+      expect(await page.getByRole('link', { name: fresh.name, exact: true }).count()).to.equal(1);
+    });
+
+  it('removes the threads of a channel that is hidden', async () => {
+    const { page, peer } = await open();
+    const name = `hidden-${count}`;
+    const id = await fixture.newChannel(name);
+    const linkTo = (text: string): Locator => page.getByRole('link', { name: text, exact: true });
+    const show = async (path: string, body?: object): Promise<void> =>
+      peer.send({
+        op: 0,
+        t: 'CHANNEL_CREATE',
+        s: 'shown',
+        d: await fixture.request<object>(fixture.ada, body ? 'POST' : 'GET', path, body),
+      });
+    await show(`/api/channels/${id}`);
+    await show(`/api/channels/${id}/threads`, { name: 'topic' });
+    await linkTo('topic').waitFor();
+    peer.send({ op: 0, t: 'CHANNEL_DELETE', s: 'hidden', d: { id, serverId: fixture.server.id } });
+    await linkTo(name).waitFor({ state: 'detached' });
+    await show(`/api/channels/${id}`);
+    await linkTo(name).waitFor();
+    expect(await linkTo('topic').count()).to.equal(0);
+  });
+
+  it('loads the messages again when a server was left and joined again', async () => {
+    const { page, peer, channelId, name } = await open();
+    await postAndDeliver(peer, channelId, 'before', 'before');
+    await waitForMessage(page, 'before');
+    peer.send({ op: 0, t: 'SERVER_DELETE', s: 'left', d: { id: fixture.server.id } });
+    await page.getByRole('textbox', { name: `Message ${name}` }).waitFor({ state: 'detached' });
+    await fixture.request(fixture.ada, 'POST', `/api/channels/${channelId}/messages`, { content: 'not delivered' });
+    peer.send({ op: 0, t: 'SERVER_CREATE', s: 'joined', d: await readServer() });
+    // Who loses the server of the open page is led home.
+    await page.getByRole('link', { name: new RegExp(`^${fixture.server.name}`) }).click();
+    await page.getByRole('link', { name: new RegExp(`^${name}\\b`) }).click();
+    await waitForMessage(page, 'not delivered');
   });
 
   it('asks the user to log in after close code 4004', async () => {

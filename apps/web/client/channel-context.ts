@@ -3,7 +3,7 @@ import type { Channel } from '../../../lib/contract/channel.ts';
 import { dms } from '../state/dms.ts';
 import { nameOf, userOf } from '../state/people.ts';
 import { may } from '../state/rights.ts';
-import { channels, details } from '../state/servers.ts';
+import { channels, servers } from '../state/servers.ts';
 import { lastVisited } from './visited.ts';
 
 /** The context of a message list: a channel or thread of a server, or a DM. */
@@ -57,7 +57,7 @@ export function orderedChannels(serverId: string): {
   categories: { category: Channel; channels: Channel[] }[];
   threads: ReadonlyMap<string, Channel[]>;
 } {
-  const all = (details.value.get(serverId)?.channels ?? []).toSorted(byPosition);
+  const all = (servers.value.get(serverId)?.channels ?? []).toSorted(byPosition);
   const categories = all.filter(({ kind }) => kind === 'category');
   const known = new Set(categories.map(({ id }) => id));
   const plain = all.filter(({ kind }) => kind !== 'category' && kind !== 'thread');

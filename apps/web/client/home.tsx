@@ -4,11 +4,10 @@ import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { Server } from '../../../lib/contract/server.ts';
 import { path } from '../api/call.ts';
-import { details, loadServer, putServer, servers } from '../state/servers.ts';
+import { putServer, servers } from '../state/servers.ts';
 import { me } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { TextField } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
 import { askToLeave } from '../ui/unsaved.tsx';
 import { openingChannelOf } from './channel-context.ts';
@@ -88,21 +87,18 @@ export function HomePage(): JSX.Element {
 export function ServerPage(): JSX.Element {
   const { serverId = '' } = useRoute().params;
   const { route } = useLocation();
-  const task = useTask();
-  const server = details.value.get(serverId);
+  const server = servers.value.get(serverId);
   const firstChannelId = server && openingChannelOf(serverId);
   useEffect(() => {
     if (firstChannelId) route(`/servers/${serverId}/${firstChannelId}`, true);
-    else if (!server && servers.value.has(serverId)) void task.run(() => loadServer(serverId));
   }, [serverId, firstChannelId]);
-  if (!servers.value.has(serverId)) return <NotFound />;
+  if (!server) return <NotFound />;
   return (
     <main id="main">
       <PageHeader>
-        <h1>{servers.value.get(serverId)?.name}</h1>
+        <h1>{server.name}</h1>
       </PageHeader>
-      <ErrorNotice error={task.error} />
-      {server && !firstChannelId && <p class="home">This server has no channels that you can access.</p>}
+      {!firstChannelId && <p class="home">This server has no channels that you can access.</p>}
     </main>
   );
 }

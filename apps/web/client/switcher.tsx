@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso';
 import { foldSearch } from '../../../lib/base/text.ts';
 import { dms } from '../state/dms.ts';
 import { isUnread, mentionsIn } from '../state/reads.ts';
-import { details } from '../state/servers.ts';
+import { servers } from '../state/servers.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { askToLeave } from '../ui/unsaved.tsx';
 import { holdsMessages, pathOf } from './channel-context.ts';
@@ -37,7 +37,7 @@ function findEntries(text: string): SwitcherEntry[] {
       where: 'Direct message',
       rank: rank(id, displayName),
     })),
-    ...[...details.value.values()].flatMap((server) => [
+    ...[...servers.value.values()].flatMap((server) => [
       { path: `/servers/${server.id}`, name: server.name, where: 'Server', rank: rank(server.id, server.name) },
       ...server.channels.filter(holdsMessages).map(({ id, name }) => ({
         path: pathOf(id),

@@ -6,7 +6,7 @@ import type { Application, BotAuthorization } from '../../../lib/contract/applic
 import type { Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
 import { may, myRights } from '../state/rights.ts';
-import { details, putServer, servers } from '../state/servers.ts';
+import { putServer, servers } from '../state/servers.ts';
 import { myId } from '../state/session.ts';
 import { loadSync } from '../state/sync.ts';
 import { Button } from '../ui/button.tsx';
@@ -86,7 +86,7 @@ function Install({ application }: { application: Application }): JSX.Element {
   useEffect(read, []);
   if (!isLoaded.value) return reading.error ? <ErrorNotice error={reading.error} retry={read} /> : <p class="spinner">Loading…</p>;
 
-  const managed = [...servers.value.keys()].flatMap((key) => details.value.get(key) ?? []).filter((one) => may('Manage Server', one.id));
+  const managed = [...servers.value.values()].filter((one) => may('Manage Server', one.id));
   const isOwnersOnly = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
   const available = managed.filter((server) => !isOwnersOnly(server));
   const hasBot = (serverId: string): boolean => botServers.value.some((one) => one.id === serverId);

@@ -7,19 +7,7 @@ import { setCommandState } from './pending-commands.ts';
 import { dropMember, dropMembers, putMember, putPresence, removeRoleFromMembers } from './people.ts';
 import { editedPin, pinsChanged } from './pins.ts';
 import { noteDeleted, noteMention, noteMessage, noteRead } from './reads.ts';
-import {
-  changeServer,
-  details,
-  dropChannel,
-  dropRole,
-  dropServer,
-  loadServer,
-  putChannel,
-  putRole,
-  putServer,
-  servers,
-  withEntry,
-} from './servers.ts';
+import { changeServer, dropChannel, dropRole, dropServer, loadServer, putChannel, putRole, putServer, servers } from './servers.ts';
 import { myId } from './session.ts';
 import { countInThread } from './thread-counts.ts';
 import { noteTyping, stopTyping } from './typing.ts';
@@ -27,7 +15,7 @@ import { updateUser } from './users.ts';
 
 /** Whether a message mentions the user: by name, by one of the user's roles, or with everyone. */
 export function mentionsMe({ mentions, mentionRoles, mentionEveryone, serverId }: Message): boolean {
-  const myRoles = details.value.get(serverId ?? '')?.myRoles ?? [];
+  const myRoles = servers.value.get(serverId ?? '')?.myRoles ?? [];
   return mentionEveryone || mentions.includes(myId()) || mentionRoles.some((id) => myRoles.includes(id));
 }
 
@@ -70,8 +58,8 @@ export function dispatch(event: GatewayEvent): void {
     case 'CHANNEL_UPDATE':
       return putChannel(event.d);
     case 'CHANNEL_DELETE':
-      dropChannel(event.d.serverId, event.d.id);
-      return dropHistory(event.d.id);
+      for (const id of [event.d.id, ...dropChannel(event.d.serverId, event.d.id)]) dropHistory(id);
+      return;
     case 'MEMBER_ADD':
     case 'MEMBER_UPDATE': {
       const { serverId, member } = event.d;
@@ -94,13 +82,13 @@ export function dispatch(event: GatewayEvent): void {
     case 'SERVER_CREATE':
       return putServer(event.d);
     case 'SERVER_UPDATE':
-      servers.value = withEntry(servers.value, event.d.id, event.d);
       changeServer(event.d.id, (server) => ({ ...server, ...event.d }));
       // The summary does not say whether invites are paused.
-      if (details.value.has(event.d.id)) void loadServer(event.d.id).catch(() => undefined);
+      if (servers.value.has(event.d.id)) void loadServer(event.d.id).catch(() => undefined);
       return;
     case 'SERVER_DELETE':
       dropMembers(event.d.id);
+      for (const { id } of servers.value.get(event.d.id)?.channels ?? []) dropHistory(id);
       return dropServer(event.d.id);
     case 'PRESENCE_UPDATE':
       return putPresence(event.d.userId, event.d);

@@ -21,9 +21,11 @@ export function setDms(all: readonly DmChannel[]): void {
   dms.value = sorted(all);
 }
 
-/** Loads the list of DMs. Throws `ApiError`. */
+/** Loads the list of DMs. A message that came meanwhile stays the last one of its DM. Throws `ApiError`. */
 async function loadDms(): Promise<void> {
-  setDms(await call<DmChannel[]>('GET', '/api/users/@me/channels'));
+  const loaded = await call<DmChannel[]>('GET', '/api/users/@me/channels');
+  const known = new Map(dms.value.map(({ id, lastMessageId }) => [id, lastMessageId ?? '']));
+  setDms(loaded.map((dm) => ({ ...dm, lastMessageId: [known.get(dm.id) ?? '', dm.lastMessageId ?? ''].sort()[1] || null })));
 }
 
 /** Opens the DM with another person; returns the existing one if there is one. Throws `ApiError`. */

@@ -4,6 +4,7 @@ import type { Member } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { Author, VisibleStatus } from '../../../lib/contract/user.ts';
 import { call, path, query } from '../api/call.ts';
+import { applyLoad } from './loads.ts';
 
 /** The public profile of an account, from any source: a member list, a message, a DM. */
 export type User = Author;
@@ -134,12 +135,15 @@ function loadPage(serverId: string, after: string | null): Promise<void> {
   const pending = pageRequests.get(serverId);
   if (pending) return pending;
   const limit = limits.membersListed;
-  const request = call<Member[]>('GET', path`/api/servers/${serverId}/members` + query({ limit, after: after ?? undefined }))
-    .then((list) => {
-      if (after === null) membersByServer.set(serverId, new Map());
-      for (const member of list) putMember(serverId, member);
-      nextByServer.set(serverId, list.length === limit ? (list.at(-1)?.user.id ?? null) : null);
-    })
+  const apply = (list: readonly Member[]): void => {
+    if (after === null) membersByServer.set(serverId, new Map());
+    for (const member of list) putMember(serverId, member);
+    nextByServer.set(serverId, list.length === limit ? (list.at(-1)?.user.id ?? null) : null);
+  };
+  const read = (): Promise<Member[]> =>
+    call<Member[]>('GET', path`/api/servers/${serverId}/members` + query({ limit, after: after ?? undefined }));
+  const request = applyLoad(read, apply)
+    .then(() => undefined)
     .finally(() => pageRequests.delete(serverId));
   pageRequests.set(serverId, request);
   return request;

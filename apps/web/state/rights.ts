@@ -1,7 +1,7 @@
 import { computePermissions, computeRank, hasPermission, type Permission } from '../../../lib/base/permissions.ts';
 import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Server } from '../../../lib/contract/server.ts';
-import { channels, details } from './servers.ts';
+import { channels, servers } from './servers.ts';
 import { myId } from './session.ts';
 
 /** Converts a server to the input of the shared permission functions, with the lowest role first. */
@@ -18,7 +18,7 @@ const asMember = (server: Server): { userId: string; roles: string[] } => ({ use
  * known.
  */
 export function myRights(serverId: string | null, channel?: Channel): number {
-  const server = details.value.get(serverId ?? '');
+  const server = servers.value.get(serverId ?? '');
   if (!server) return 0;
   const source = channel?.kind === 'thread' ? channels.value.get(channel.parentId ?? '') : channel;
   return computePermissions(rulesOf(server), asMember(server), channel ? (source?.overwrites ?? []) : undefined);

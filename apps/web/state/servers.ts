@@ -1,17 +1,15 @@
 import { computed, signal } from '@preact/signals';
 import type { Channel } from '../../../lib/contract/channel.ts';
-import type { Role, Server, ServerSummary } from '../../../lib/contract/server.ts';
+import type { Role, Server } from '../../../lib/contract/server.ts';
 import { call, path } from '../api/call.ts';
+import { applyLoad } from './loads.ts';
 
 /** The servers that the user is in, in the order of joining. */
-export const servers = signal<ReadonlyMap<string, ServerSummary>>(new Map());
+export const servers = signal<ReadonlyMap<string, Server>>(new Map());
 
-/** The servers that are fully loaded, by id. */
-export const details = signal<ReadonlyMap<string, Server>>(new Map());
-
-/** All known channels, by id, of every server that is fully loaded. */
+/** All known channels, by id. */
 export const channels = computed<ReadonlyMap<string, Channel>>(
-  () => new Map([...details.value.values()].flatMap((server) => server.channels.map((channel) => [channel.id, channel]))),
+  () => new Map([...servers.value.values()].flatMap((server) => server.channels.map((channel) => [channel.id, channel]))),
 );
 
 /** Returns a copy of a map with one entry set, or removed when `value` is undefined. Signals compare by identity, so a map is replaced and never changed. */
@@ -22,49 +20,33 @@ export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V | undef
   return next;
 }
 
-const summaryOf = ({ id, name, iconUrl, types, community, listed }: Server): ServerSummary => ({
-  id,
-  name,
-  iconUrl,
-  types,
-  community,
-  listed,
-});
-
 /** When the state of a channel was received, in milliseconds of this page's clock. */
 export const receivedAt = new WeakMap<Channel, number>();
 
 /** Stores a full server from a response or a SERVER_CREATE event. */
 export function putServer(server: Server): void {
   for (const channel of server.channels) receivedAt.set(channel, performance.now());
-  servers.value = withEntry(servers.value, server.id, summaryOf(server));
-  details.value = withEntry(details.value, server.id, server);
+  servers.value = withEntry(servers.value, server.id, server);
 }
 
 /** Removes a server that the user left, was removed from, or that was deleted. */
 export function dropServer(id: string): void {
   servers.value = withEntry(servers.value, id, undefined);
-  details.value = withEntry(details.value, id, undefined);
 }
 
 /** Replaces all servers of the user. */
 export function setServers(all: readonly Server[]): void {
   for (const { channels: ownChannels } of all) for (const channel of ownChannels) receivedAt.set(channel, performance.now());
-  servers.value = new Map(all.map((server) => [server.id, summaryOf(server)]));
-  details.value = new Map(all.map((server) => [server.id, server]));
+  servers.value = new Map(all.map((server) => [server.id, server]));
 }
 
 /** Loads one server in full. Throws `ApiError`. */
-export async function loadServer(id: string): Promise<Server> {
-  const server = await call<Server>('GET', path`/api/servers/${id}`);
-  putServer(server);
-  return server;
-}
+export const loadServer = (id: string): Promise<Server> => applyLoad(() => call<Server>('GET', path`/api/servers/${id}`), putServer);
 
-/** Changes a server that is fully loaded; does nothing for others. */
+/** Changes a server; does nothing for one that the user is not in, or that is not loaded yet. */
 export function changeServer(id: string, change: (server: Server) => Server): void {
-  const server = details.value.get(id);
-  if (server) details.value = withEntry(details.value, id, change(server));
+  const server = servers.value.get(id);
+  if (server) servers.value = withEntry(servers.value, id, change(server));
 }
 
 /** Adds or replaces a channel. `at` is when its state was received. */
@@ -77,9 +59,12 @@ export function putChannel(channel: Channel, at = performance.now()): void {
   });
 }
 
-/** Removes a channel that was deleted or hidden. */
-export function dropChannel(serverId: string, channelId: string): void {
-  changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter(({ id }) => id !== channelId) }));
+/** Removes a channel that was deleted or hidden, with its threads. Returns the ids of all. */
+export function dropChannel(serverId: string, channelId: string): string[] {
+  const isDropped = ({ id, kind, parentId }: Channel): boolean => id === channelId || (kind === 'thread' && parentId === channelId);
+  const dropped = servers.value.get(serverId)?.channels.filter(isDropped) ?? [];
+  changeServer(serverId, (server) => ({ ...server, channels: server.channels.filter((channel) => !isDropped(channel)) }));
+  return dropped.map(({ id }) => id);
 }
 
 /** Adds or replaces a role; the list stays sorted from highest to lowest. When other roles shift, each of them gets its own event. */

@@ -6,7 +6,7 @@ import type { PickerCommand } from '../../../../lib/contract/command.ts';
 import { historyOf } from '../../state/histories.ts';
 import { membersOf, type User, userOf } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { me } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -115,7 +115,7 @@ export function peopleFor(context: ChannelContext, wanted: string): Suggestion[]
 
 /** Suggests roles whose names match, highest first; none in a DM. */
 export function rolesFor({ serverId }: ChannelContext, wanted: string): Suggestion[] {
-  const roles = (details.value.get(serverId ?? '')?.roles ?? []).filter(({ id }) => id !== serverId);
+  const roles = (servers.value.get(serverId ?? '')?.roles ?? []).filter(({ id }) => id !== serverId);
   return bestOf(roles, ({ name }) => rankOf([foldSearch(name)], foldSearch(wanted))).map(({ id, name, color }) => ({
     id,
     picture: (
@@ -151,7 +151,7 @@ const channelIcons: Partial<Record<Channel['kind'], typeof Hash>> = { announceme
 
 /** Suggests channels and threads whose names match; none in a DM. In a message the value is a mention of the channel, for an option it is the id. */
 export function channelsFor({ serverId }: ChannelContext, wanted: string, all = false): Suggestion[] {
-  const server = details.value.get(serverId ?? '');
+  const server = servers.value.get(serverId ?? '');
   const known = (server?.channels ?? []).filter((channel) => all || holdsMessages(channel));
   return bestOf(known, ({ name }) => rankOf([foldSearch(name ?? '')], foldSearch(wanted))).map(({ id, name, kind, parentId }) => ({
     id,

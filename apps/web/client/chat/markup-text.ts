@@ -1,11 +1,11 @@
 import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 import { nameOf, userOf } from '../../state/people.ts';
-import { channels, details } from '../../state/servers.ts';
+import { channels, servers } from '../../state/servers.ts';
 import type { MentionKind } from './composer-tokens.ts';
 
 /** Returns the name of a role in a server. */
 export const roleNameOf = (serverId: string | null, roleId: string): string =>
-  details.value
+  servers.value
     .get(serverId ?? '')
     ?.roles.find(({ id }) => id === roleId)
     ?.name.replace(/^@/, '') ?? 'unknown role';

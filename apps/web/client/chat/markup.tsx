@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { parseMarkup, type Token } from '../../../../lib/base/markup.ts';
 import { nameOf } from '../../state/people.ts';
-import { channels, details } from '../../state/servers.ts';
+import { channels, servers } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { copyText } from '../../ui/clipboard.ts';
@@ -171,7 +171,7 @@ function ChannelMention({ id }: { id: string }): JSX.Element {
 
 function RoleMention({ id, serverId }: { id: string; serverId: string | null }): JSX.Element {
   if (id === serverId) return <span class="everyone">@everyone</span>;
-  const server = details.value.get(serverId ?? '');
+  const server = servers.value.get(serverId ?? '');
   const color = server?.roles.find((role) => role.id === id)?.color;
   return (
     <span class={`mention ${server?.myRoles.includes(id) ? 'me' : ''} ${color ? 'colored' : ''}`} style={roleStyle(color)}>

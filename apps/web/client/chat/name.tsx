@@ -3,7 +3,7 @@ import { BadgeCheck } from 'lucide';
 import type { JSX } from 'preact';
 import type { Author, Tag } from '../../../../lib/contract/user.ts';
 import { membersOf } from '../../state/people.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { openProfile } from '../people/open-profile.ts';
 import { useMembers } from '../people/use-member.ts';
@@ -13,7 +13,7 @@ export function colorOf(serverId: string | null, userId: string): string | undef
   if (serverId === null) return undefined;
   const roleIds = membersOf(serverId)?.get(userId)?.roles;
   if (!roleIds?.length) return undefined;
-  return details.value.get(serverId)?.roles.find(({ id, color }) => color !== null && roleIds.includes(id))?.color ?? undefined;
+  return servers.value.get(serverId)?.roles.find(({ id, color }) => color !== null && roleIds.includes(id))?.color ?? undefined;
 }
 
 /** Returns the style that passes a role's color to the style sheet, which keeps it readable in both themes. */

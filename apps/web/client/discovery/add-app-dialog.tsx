@@ -6,7 +6,7 @@ import type { DirectoryApp } from '../../../../lib/contract/discovery.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { may, myRights } from '../../state/rights.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { useCreateKey } from '../../ui/create-key.ts';
@@ -17,7 +17,7 @@ import { PermissionList } from '../settings/permission-list.tsx';
 
 /** Returns the servers to which the user may add bots: those that the user manages. Of developer servers only the user's own. */
 const manageableServers = (): Server[] =>
-  [...details.value.values()].filter(
+  [...servers.value.values()].filter(
     ({ id, types, ownerId }) => may('Manage Server', id) && (!types.includes('developer') || ownerId === myId()),
   );
 
@@ -44,7 +44,7 @@ export function AddAppDialog({ app, onClose }: { app: DirectoryApp; onClose: () 
     const { serverId, permissions } = done.value;
     const names = toPermissionNames(permissions).join(', ');
     return (
-      <Dialog title={`${app.name} was added to ${details.value.get(serverId)?.name}`} onClose={onClose}>
+      <Dialog title={`${app.name} was added to ${servers.value.get(serverId)?.name}`} onClose={onClose}>
         <p>
           {names ? `Its role has these permissions: ${names}.` : 'Its role has no additional permissions: it can do what @everyone can.'}
         </p>

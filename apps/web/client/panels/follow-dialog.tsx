@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import { call, path } from '../../api/call.ts';
 import { may } from '../../state/rights.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
@@ -13,7 +13,7 @@ import type { ChannelContext } from '../channel-context.ts';
 
 /** Returns the text channels of all servers in which the user may manage webhooks. Published messages can be copied to them. */
 const targetChannels = (): { value: string; label: string }[] =>
-  [...details.value.values()].flatMap((server) =>
+  [...servers.value.values()].flatMap((server) =>
     server.channels
       .filter((channel) => channelKinds[channel.kind].canFollow && may('Manage Webhooks', server.id, channel))
       .map((channel) => ({ value: channel.id, label: `${server.name} · ${channel.name}` })),

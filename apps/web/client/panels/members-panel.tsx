@@ -3,7 +3,7 @@ import { Crown } from 'lucide';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { hasMoreMembers, loadMembers, loadMoreMembers, membersOf, userOf } from '../../state/people.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
@@ -80,7 +80,7 @@ function Row({
 function MemberList({ serverId }: { serverId: string }): JSX.Element {
   const loading = useTask();
   const view = useSignal({ from: 0, to: 30 });
-  const rows = useComputed(() => memberRows(details.value.get(serverId)?.roles ?? [], [...(membersOf(serverId)?.values() ?? [])]));
+  const rows = useComputed(() => memberRows(servers.value.get(serverId)?.roles ?? [], [...(membersOf(serverId)?.values() ?? [])]));
   const all = rows.value;
   const more = hasMoreMembers(serverId);
   const { from, to } = view.value;

@@ -5,7 +5,7 @@ import type { Profile } from '../../../../lib/contract/user.ts';
 import { call, path, query } from '../../api/call.ts';
 import { openDm } from '../../state/dms.ts';
 import { membersOf, presenceOf, userOf } from '../../state/people.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar, statusNames } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -50,7 +50,7 @@ function ProfileBody({ profile, serverId, onClose }: { profile: Profile; serverI
   const presence = presenceOf(user.id) ?? user;
   const { route } = useLocation();
   const opening = useTask();
-  const server = details.value.get(serverId ?? '');
+  const server = servers.value.get(serverId ?? '');
   const member = server && membersOf(server.id)?.get(user.id);
   useMembers(serverId, [user.id]);
   usePresences([user.id]);

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { MessagesChoice, OwnDeletion } from '../../../../lib/contract/account-deletion.ts';
 import { call } from '../../api/call.ts';
 import { deletionPath, requestDeletion } from '../../state/account-deletion.ts';
-import { details } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { me, myId } from '../../state/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -68,7 +68,7 @@ function DeleteDialog({ graceDays, onClose }: { graceDays: number; onClose: () =
 /** The servers that the user must transfer or delete first, with links to their settings; or the button that asks for the deletion. */
 function DeleteOrTransfer({ graceDays }: OwnDeletion): JSX.Element {
   const isAsking = useSignal(false);
-  const owned = [...details.value.values()].filter(({ ownerId }) => ownerId === myId());
+  const owned = [...servers.value.values()].filter(({ ownerId }) => ownerId === myId());
   if (owned.length > 0)
     return (
       <>

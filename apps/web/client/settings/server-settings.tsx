@@ -1,15 +1,12 @@
 import type { ComponentType, JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import type { Permission } from '../../../../lib/base/permissions.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { may } from '../../state/rights.ts';
-import { details, loadServer, servers } from '../../state/servers.ts';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { useTask } from '../../ui/form.tsx';
-import { NotFound, PageHeader } from '../page.tsx';
+import { servers } from '../../state/servers.ts';
+import { NotFound } from '../page.tsx';
 import { AboutPage } from './about-page.tsx';
 import { AuditPage } from './audit-page.tsx';
 import { BansPage } from './bans-page.tsx';
@@ -81,26 +78,8 @@ function PageNotFound(): JSX.Element {
 /** The settings of a server: the pages that the user may use. A user who may use none sees information about the server and the button to leave it. */
 export function ServerSettings(): JSX.Element {
   const { serverId = '', page } = useRoute().params;
-  const server = details.value.get(serverId);
-  const task = useTask();
-  const known = servers.value.has(serverId);
-  useEffect(() => {
-    if (!server && known) void task.run(() => loadServer(serverId));
-  }, [serverId, known]);
-  if (!known) return <NotFound />;
-  if (!server)
-    return (
-      <main id="main">
-        <PageHeader>
-          <h1>{servers.value.get(serverId)?.name}</h1>
-        </PageHeader>
-        {task.error ? (
-          <ErrorNotice error={task.error} retry={() => void task.run(() => loadServer(serverId))} />
-        ) : (
-          <p class="spinner">Loading…</p>
-        )}
-      </main>
-    );
+  const server = servers.value.get(serverId);
+  if (!server) return <NotFound />;
   const offered = entries.filter((entry) => entry.offered(server));
   const current = page
     ? (offered.find((entry) => entry.page === page) ?? { page, label: 'Page not found', component: PageNotFound })

@@ -5,7 +5,7 @@ import { lazy, useLocation } from 'preact-iso';
 import type { Channel } from '../../../../lib/contract/channel.ts';
 import { isUnread, mentionsIn } from '../../state/reads.ts';
 import { myRights } from '../../state/rights.ts';
-import { details, servers } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -44,7 +44,6 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
   const { path } = useLocation();
   const { top, categories, threads } = orderedChannels(serverId);
   const server = servers.value.get(serverId);
-  const full = details.value.get(serverId);
   const isInviting = useSignal(false);
   const rows = (list: Channel[]): JSX.Element => (
     <ul>
@@ -91,7 +90,7 @@ export function ChannelList({ serverId }: { serverId: string }): JSX.Element {
           </details>
         ))}
       </div>
-      {isInviting.value && full && <InviteDialog server={full} onClose={() => (isInviting.value = false)} />}
+      {isInviting.value && server && <InviteDialog server={server} onClose={() => (isInviting.value = false)} />}
     </nav>
   );
 }

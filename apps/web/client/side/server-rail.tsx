@@ -3,7 +3,7 @@ import { Compass, MessageCircle, Plus } from 'lucide';
 import type { JSX } from 'preact';
 import { dms } from '../../state/dms.ts';
 import { isUnread, mentionsIn } from '../../state/reads.ts';
-import { details, servers } from '../../state/servers.ts';
+import { servers } from '../../state/servers.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { IconButton } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
@@ -14,7 +14,7 @@ import { JoinForm, NewServer } from '../home.tsx';
 
 /** Returns how many unread messages of a server mention the user, and whether the server has unread messages. */
 function unreadStateOf(serverId: string): { unread: boolean; mentions: number } {
-  const ids = (details.value.get(serverId)?.channels ?? []).filter(holdsMessages).map(({ id }) => id);
+  const ids = (servers.value.get(serverId)?.channels ?? []).filter(holdsMessages).map(({ id }) => id);
   return { unread: ids.some(isUnread), mentions: ids.reduce((sum, id) => sum + mentionsIn(id), 0) };
 }
 
