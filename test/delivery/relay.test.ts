@@ -149,6 +149,27 @@ for (const partitions of ['1', '3'])
       expect(logged).to.deep.equal(['MESSAGE_CREATE', 'REACTION_ADD', 'REACTION_REMOVE', 'MESSAGE_DELETE', 'MESSAGE_DELETE']);
     });
 
+    it('a new or edited message has the reactions from before those that follow as events', async () => {
+      const before = (await log()).length;
+      const id = await post('reacted to');
+      const react = (method: string, emoji: string) =>
+        api.call(method, `${api.path}/${id}/reactions/${encodeURIComponent(emoji)}`, { as: api.as });
+      await react('PUT', '👍');
+      await relay();
+      await api.call('PATCH', `${api.path}/${id}`, { as: api.as, body: { content: 'edited' } });
+      await react('DELETE', '👍');
+      await react('PUT', '🎉');
+      await relay();
+      const logged = await entriesAfter(before);
+      expect(logged.map(({ name, data }) => [name, data.reactions])).to.deep.equal([
+        ['MESSAGE_CREATE', []],
+        ['REACTION_ADD', undefined],
+        ['MESSAGE_UPDATE', [{ emoji: '👍', count: 1, me: false }]],
+        ['REACTION_REMOVE', undefined],
+        ['REACTION_ADD', undefined],
+      ]);
+    });
+
     it('an edit before the first relay has its own event', async () => {
       const id = await post('first');
       const stored = await api.platform.db.messages.findOne({ _id: id });

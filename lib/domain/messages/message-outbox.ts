@@ -1,3 +1,4 @@
+import { readEmoji } from '../../base/emoji.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
@@ -27,6 +28,18 @@ import { completeRelayedChanges } from './reaction-changes.ts';
 const batchDocumentsMax = 100;
 const batchEventsMax = 1_000;
 
+/** The reactions of a message before those of `later`, its events that are sent after this one: clients count these. */
+function reactionsBefore(reactions: Message['reactions'], later: readonly OutboxEntry<MessageEvent>[]): Message['reactions'] {
+  const toIdentity = (emoji: string): string => readEmoji(emoji)?.identity ?? emoji;
+  const before = new Map(reactions.map((one) => [toIdentity(one.emoji), one]));
+  for (const { name, data } of later) {
+    if (name !== 'REACTION_ADD' && name !== 'REACTION_REMOVE') continue;
+    const one = before.get(toIdentity(data.emoji)) ?? { emoji: data.emoji, count: 0, me: false };
+    before.set(toIdentity(data.emoji), { ...one, count: one.count + (name === 'REACTION_ADD' ? -1 : 1) });
+  }
+  return [...before.values()].filter(({ count }) => count > 0);
+}
+
 /** The event of an outbox entry, with the current message (`view`). None for an event that is not sent because the message is deleted. */
 function createEvent(
   place: string,
@@ -35,17 +48,18 @@ function createEvent(
   entry: OutboxEntry<MessageEvent>,
   view: Message | undefined,
 ): PlacedEvent[] {
-  const { _id: messageId, channelId, serverId, outbox } = message;
+  const { _id: messageId, channelId, serverId, outbox = [] } = message;
+  const reactions = view ? reactionsBefore(view.reactions, outbox.slice(outbox.indexOf(entry) + 1)) : [];
   const create = <N extends MessageEvent['name']>(name: N, data: LoggedData<N>): PlacedEvent[] => [
     createPlacedEvent(place, entry.id, name, data, { channelId: viewedAs }),
   ];
   switch (entry.name) {
     case 'MESSAGE_CREATE': {
       const nonce = entry.nonce === undefined ? {} : { nonce: entry.nonce };
-      return view ? create('MESSAGE_CREATE', { ...view, ...(serverId ? { serverId } : {}), ...nonce }) : [];
+      return view ? create('MESSAGE_CREATE', { ...view, reactions, ...(serverId ? { serverId } : {}), ...nonce }) : [];
     }
     case 'MESSAGE_UPDATE':
-      return view ? create('MESSAGE_UPDATE', { ...view, serverId }) : [];
+      return view ? create('MESSAGE_UPDATE', { ...view, reactions, serverId }) : [];
     case 'MESSAGE_DELETE':
       return create('MESSAGE_DELETE', { id: messageId, channelId, serverId });
     case 'REACTION_ADD':
