@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Stack } from '../harness/stack.ts';
 import type { Ledger } from './ledger.ts';
 import type { Channel } from './population.ts';
-import { send } from './requests.ts';
+import { call } from './requests.ts';
 
 /** A post that is not acknowledged within this time is reported, in milliseconds. */
 const stuckMs = 10_000;
@@ -32,7 +32,7 @@ export async function postInto({ id, as }: Channel, channel: number, { stack, le
     const key = { 'Idempotency-Key': randomUUID() };
     for (let status = 0, tries = 0, reportedAt = performance.now(); status !== 201; tries++) {
       const url = `${stack.apiUrl(channel + tries)}/api/channels/${id}/messages`;
-      ({ status } = await send('POST', url, as, { content: `${channel} ${n}` }, key));
+      ({ status } = await call('POST', url, as, { content: `${channel} ${n}` }, key));
       ledger.answered(status);
       if (status !== 201) await sleep(againMs);
       if (status === 201 || performance.now() - reportedAt < stuckMs) continue;

@@ -5,7 +5,7 @@ import { type BotClient, connectBot } from '../harness/bot-client.ts';
 import type { Stack } from '../harness/stack.ts';
 import type { Ledger, Post } from './ledger.ts';
 import type { Population } from './population.ts';
-import { send } from './requests.ts';
+import { call } from './requests.ts';
 
 const pageSize = 100;
 /** The pause before a failed request is sent again, in milliseconds. */
@@ -33,9 +33,9 @@ export function connectReader(
   let closed = false;
   const get = async <T>(path: string): Promise<T> => {
     for (let tries = 0; ; tries++) {
-      const { status, body } = await send('GET', stack.apiUrl(reader + tries) + path, as);
+      const { status, body } = await call<T>('GET', stack.apiUrl(reader + tries) + path, as);
       ledger.answered(status);
-      if (status === 200 || closed) return body as T;
+      if (status === 200 || closed) return body;
       await sleep(againMs);
     }
   };

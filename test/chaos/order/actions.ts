@@ -1,6 +1,6 @@
+import type { Answer } from '../requests.ts';
 import type { KnownServer } from './oracle.ts';
 import { followNews, postInto } from './posts.ts';
-import type { Answer } from './requests.ts';
 import {
   type Account,
   change,

@@ -1,8 +1,8 @@
 import { WebSocket } from 'ws';
 import type { Server } from '../../../lib/contract/server.ts';
+import { call } from '../requests.ts';
 import { applyEvent, type Copy, type ReceivedEvent, toComparable, toCopy } from './copy.ts';
-import type { Line, Observer, Oracle } from './oracle.ts';
-import { type Addresses, type Caller, call } from './requests.ts';
+import type { Addresses, Caller, Line, Observer, Oracle } from './oracle.ts';
 
 /** All events that a bot can ask for and that change a copy. */
 const events = [
@@ -151,7 +151,7 @@ export class OrderClient implements Observer {
     const content = `answer ${id}`;
     this.#oracle.postBegan(content);
     const url = `${this.#addresses.api()}/api/interactions/${id}/${token}/callback`;
-    await call(url, 'POST', null, { type: 'message', content, ephemeral: true });
+    await call('POST', url, null, { type: 'message', content, ephemeral: true });
   }
 
   /** Whether an event that does not fit the copy is older than the state that was read: the state already had a later change, whose event follows. */
@@ -183,7 +183,7 @@ export class OrderClient implements Observer {
     const copy: Copy = new Map();
     for (const id of serverIds)
       for (let status = 0; status !== 200 && status !== 404 && status !== 403; ) {
-        const answer = await call<Server>(`${this.#addresses.api()}/api/servers/${id}`, 'GET', this.caller);
+        const answer = await call<Server>('GET', `${this.#addresses.api()}/api/servers/${id}`, this.caller.as);
         ({ status } = answer);
         if (load !== this.#loads || this.#isClosed) return;
         this.#stateAtMs.set(id, performance.now());
@@ -226,7 +226,7 @@ export class OrderClient implements Observer {
 
   /** Compares the copy with what the API returns now; returns the differences. */
   async compare(): Promise<[what: string, serverId: string | null][]> {
-    const answer = await call<{ id: string }[]>(`${this.#addresses.api()}/api/servers`, 'GET', this.caller);
+    const answer = await call<{ id: string }[]>('GET', `${this.#addresses.api()}/api/servers`, this.caller.as);
     if (answer.status !== 200) return [[`GET /api/servers: ${answer.status}`, null]];
     const ids = answer.body.map(({ id }) => id);
     const problems: [string, string][] = [];
@@ -235,7 +235,7 @@ export class OrderClient implements Observer {
     for (const id of has.filter((one) => !ids.includes(one))) problems.push([`has the server ${id}, which it is not in`, id]);
     for (const id of ids) {
       const own = this.copy.get(id);
-      const server = await call<Server>(`${this.#addresses.api()}/api/servers/${id}`, 'GET', this.caller);
+      const server = await call<Server>('GET', `${this.#addresses.api()}/api/servers/${id}`, this.caller.as);
       if (!own || server.status !== 200) continue;
       const [mine, real] = [toComparable(own), toComparable(toCopy(server.body))].map((one) => JSON.stringify(one));
       if (mine !== real) problems.push([`server ${id}: has ${mine}, GET has ${real}`, id]);

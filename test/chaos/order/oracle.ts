@@ -1,5 +1,19 @@
 import { computePermissions, hasPermission, type Overwrite } from '../../../lib/base/permissions.ts';
-import type { Caller } from './requests.ts';
+
+/** An account that sends requests. */
+export interface Caller {
+  id: string;
+  token: string;
+  /** The value of an Authorization header. */
+  as: string;
+}
+
+/** Where the processes are. `pick` chooses one at random. */
+export interface Addresses {
+  api(): string;
+  gateway(): string;
+  pick(below: number): number;
+}
 
 /** A server as the requests that were answered have made it. */
 export interface KnownServer {

@@ -4,12 +4,12 @@ import { createDice } from '../../gateway/model-fixture.ts';
 import { startStack } from '../../harness/stack.ts';
 import { type BreakName, breakBuild, type OrderFaults } from '../broken-builds.ts';
 import { type Fault, gatewayFaults, injectFaults, pauseRole, restartRole, roleFaults, shuffled } from '../faults.ts';
+import { call } from '../requests.ts';
 import type { ChaosStores } from '../stores.ts';
 import { changeServer, createServer, join } from './actions.ts';
 import { OrderClient } from './client.ts';
 import { type Line, Oracle, type Wrong } from './oracle.ts';
 import { post } from './posts.ts';
-import { call } from './requests.ts';
 import type { Account, World } from './world.ts';
 
 /** A run of random changes, posts and clients. */
@@ -50,16 +50,16 @@ const settleMs = 60_000;
 
 async function makeAccount(world: Pick<World, 'addresses'>, name: string): Promise<Account> {
   const url = `${world.addresses.api()}/api/auth/register`;
-  const { body } = await call<{ token: string; user: { id: string } }>(url, 'POST', null, { username: name, password: 'correct horse 1' });
+  const { body } = await call<{ token: string; user: { id: string } }>('POST', url, null, { username: name, password: 'correct horse 1' });
   return { id: body.user.id, token: body.token, as: `Bearer ${body.token}`, applicationId: null };
 }
 
 async function makeBot({ addresses, owner }: Pick<World, 'addresses' | 'owner'>, name: string): Promise<Account> {
-  const { body } = await call<{ id: string; token: string; bot: { id: string } }>(`${addresses.api()}/api/applications`, 'POST', owner, {
+  const { body } = await call<{ id: string; token: string; bot: { id: string } }>('POST', `${addresses.api()}/api/applications`, owner.as, {
     name,
   });
   const path = `${addresses.api()}/api/applications/${body.id}/commands`;
-  const commands = await call<{ id: string }[]>(path, 'PUT', owner, [{ name: 'answer', description: 'Answers for you only.' }]);
+  const commands = await call<{ id: string }[]>('PUT', path, owner.as, [{ name: 'answer', description: 'Answers for you only.' }]);
   const commandId = commands.body[0]?.id ?? '';
   return { id: body.bot.id, token: body.token, as: `Bot ${body.token}`, applicationId: body.id, commandId };
 }

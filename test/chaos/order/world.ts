@@ -1,5 +1,5 @@
-import type { KnownServer, Oracle, Place } from './oracle.ts';
-import { type Addresses, type Answer, type Caller, call } from './requests.ts';
+import { type Answer, call } from '../requests.ts';
+import type { Addresses, Caller, KnownServer, Oracle, Place } from './oracle.ts';
 
 /** An account of the run. `applicationId` is null for a person. */
 export interface Account extends Caller {
@@ -36,7 +36,7 @@ export function pickFrom<T>({ addresses }: World, list: readonly T[]): T | undef
 
 /** Sends a request to one of the API processes. Never rejects. */
 export const send = <T = { id: string }>(world: World, caller: Account, method: string, path: string, body?: object): Promise<Answer<T>> =>
-  call<T>(`${world.addresses.api()}/api${path}`, method, caller, body);
+  call<T>(method, `${world.addresses.api()}/api${path}`, caller.as, body);
 
 /** Runs a change of a server. `apply` changes what is known when it was answered with success. An unclear outcome is read again. */
 export async function change<T>(
