@@ -157,24 +157,20 @@ async function recover(node: GatewayNode, lane: Lane): Promise<void> {
 }
 
 /**
- * The places of which an entry was missed although the sessions have received later entries of the partition, each with the number of the last entry before it.
- * When the connection was lost, only later entries were missed.
+ * Of places with entries that the node has not received, those of which one was missed although the sessions have received later entries of the partition, each
+ * with the number of the last entry before it. When the connection was lost, only later entries were missed.
  */
-async function findMissedBefore(
-  node: GatewayNode,
-  { partition, verifiedNumber, sentNumber }: Lane,
-  places: readonly Place[],
-): Promise<Map<Place, number>> {
-  const lastNumbers = await node.eventLog.readActivePlaces(partition, verifiedNumber);
-  const behind = places.filter(({ name, lastNumber }) => (lastNumbers.get(name) ?? 0) > lastNumber && lastNumber < sentNumber);
-  if (behind.length === 0) return new Map();
+async function findMissedBefore(node: GatewayNode, { partition, sentNumber }: Lane, behind: readonly Place[]): Promise<Map<Place, number>> {
+  const candidates = behind.filter(({ lastNumber }) => lastNumber < sentNumber);
+  if (candidates.length === 0) return new Map();
   const slices = await node.eventLog.readLogs(
     partition,
-    behind.map(({ name, lastNumber }) => ({ place: name, after: lastNumber })),
+    candidates.map(({ name, lastNumber }) => ({ place: name, after: lastNumber })),
+    1,
   );
   const isMissed = (_: Place, index: number): boolean =>
-    !slices[index]?.isComplete || slices[index].entries.some(({ head }) => head.number <= sentNumber);
-  return new Map(behind.filter(isMissed).map((place) => [place, place.lastNumber]));
+    !slices[index]?.isComplete || (slices[index].entries[0]?.head.number ?? Number.POSITIVE_INFINITY) <= sentNumber;
+  return new Map(candidates.filter(isMissed).map((place) => [place, place.lastNumber]));
 }
 
 async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
@@ -185,7 +181,9 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
     places.map(({ name }) => name),
   );
   const { lastNumber, epoch, floor, epochEnds } = await node.eventLog.syncEpoch(lane.partition, lane.sentNumber);
-  const missedBefore = await findMissedBefore(node, lane, places);
+  const lastNumbers = await node.eventLog.readActivePlaces(lane.partition, lane.verifiedNumber);
+  const behind = places.filter((place) => (lastNumbers.get(place.name) ?? 0) > place.lastNumber);
+  const missedBefore = await findMissedBefore(node, lane, behind);
   if (lane.interruptions !== interruptions) return;
   for (const [place, number] of missedBefore) lane.gaps.set(place, number);
   const isInPartition = (session: Session): boolean => [...session.places.keys()].some(({ partition }) => partition === lane.partition);
@@ -200,6 +198,9 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   // Token resets may have been missed as well.
   for (const account of node.accounts.values())
     if (node.eventLog.partitionOf(accountPlace(account.id)) === lane.partition) node.needsRecheck.add(account);
+  // The tails and rules of the other places are complete.
+  const unread = new Set(behind);
+  const outdated = epoch === lane.epoch ? places.filter((place) => unread.has(place) || !Number.isFinite(place.lastNumber)) : places;
   const { heldEntries, onLive } = lane;
   Object.assign<Lane, Partial<Lane>>(lane, {
     epoch,
@@ -212,7 +213,7 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
     state: 'live',
   });
   node.positionText = null;
-  for (const place of places) {
+  for (const place of outdated) {
     startTailAt(place, lastNumber);
     forgetRules(place);
   }

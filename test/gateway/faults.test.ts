@@ -25,6 +25,26 @@ describe('gateway: faults', () => {
     for (const one of [client, human]) expect(contents(await one.events(1))).to.deep.equal(['live']);
   });
 
+  it('keeps the rules of servers of which nothing was missed', async () => {
+    const other = await fixture.makeServer();
+    const otherChannel = await fixture.makeChannel(other);
+    const watching = await fixture.makeAccount('bot', other);
+    const [one, two] = [fixture.connect(1), fixture.connect(1)];
+    await one.identify(bot.token);
+    await two.identify(watching.token);
+    await fixture.post(other, otherChannel, 'before');
+    await two.events(1);
+    const rules = node.node.places.get(`server:${other}`)?.rules;
+    expect(rules).to.be.an('object');
+    proxy.cut();
+    await fixture.post(place.server, place.channel, 'missed');
+    proxy.mend();
+    expect(contents(await one.events(1))).to.deep.equal(['missed']);
+    await fixture.post(other, otherChannel, 'after');
+    expect(contents(await two.events(1))).to.deep.equal(['after']);
+    expect(node.node.places.get(`server:${other}`)?.rules).to.equal(rules);
+  });
+
   it('applies changes of servers and tokens that were made meanwhile', async () => {
     const [joins, loses] = [await fixture.makeAccount('bot'), await fixture.makeAccount('bot', place.server)];
     const [one, two] = [fixture.connect(1), fixture.connect(1)];

@@ -80,8 +80,8 @@ export interface LogReader {
   readActivePlaces(partition: number, afterNumber: number): Promise<Map<string, number>>;
   /** The numbers of the entries of events in a place, from their marks; null for an event without a mark. */
   readAppendedNumbers(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
-  /** Reads parts of logs of one partition; the results are in the order of `ranges`. */
-  readLogs(partition: number, ranges: readonly LogRange[]): Promise<LogSlice[]>;
+  /** Reads parts of logs of one partition, or only the first entries of each; the results are in the order of `ranges`. */
+  readLogs(partition: number, ranges: readonly LogRange[], maxEntries?: number): Promise<LogSlice[]>;
   close(): Promise<void>;
 }
 
@@ -159,11 +159,10 @@ export function createLogReader(
     onInterrupted: (partition) => listener.onInterrupted(partition),
   });
 
-  const readLogBatch = async (partition: number, ranges: readonly LogRange[]): Promise<LogSlice[]> => {
+  const readLogBatch = async (partition: number, ranges: readonly LogRange[], maxEntries: number): Promise<LogSlice[]> => {
     const prefix = keys.partitionPrefix(partition);
     const pipeline = redis.pipeline();
-    for (const { place, after } of ranges)
-      pipeline.xrangeBuffer(`${prefix}log:${place}`, `(${after}-0`, '+', 'COUNT', limits.replayEvents + 1);
+    for (const { place, after } of ranges) pipeline.xrangeBuffer(`${prefix}log:${place}`, `(${after}-0`, '+', 'COUNT', maxEntries);
     return ((await pipeline.exec()) ?? []).map(([error, rows], index) => {
       if (error) throw error;
       return toLogSlice(rows as Row[], (ranges[index] as LogRange).after);
@@ -206,7 +205,7 @@ export function createLogReader(
       const numbers = await redis.mget(eventIds.map((id) => markKey(keys, place, id)));
       return numbers.map((number) => (number === null ? null : Number(number)));
     },
-    async readLogs(partition, ranges) {
+    async readLogs(partition, ranges, maxEntries = limits.replayEvents + 1) {
       const prefix = keys.partitionPrefix(partition);
       const [oldestKeptNumber, lastNumbers] = await Promise.all([
         redis.hget(`${prefix}state`, 'keep'),
@@ -219,6 +218,7 @@ export function createLogReader(
         const rows = await readLogBatch(
           partition,
           batch.map((index) => ranges[index] as LogRange),
+          maxEntries,
         );
         batch.forEach((index, batchIndex) => {
           slices[index] = rows[batchIndex] as LogSlice;
