@@ -14,6 +14,7 @@ import { recountMembers } from '../lib/domain/members/membership.ts';
 import { sweepMemberships } from '../lib/domain/members/memberships.ts';
 import { sweepNotices } from '../lib/domain/members/notices.ts';
 import { sweepCrossposts } from '../lib/domain/messages/crossposts.ts';
+import { sweepNewMessages } from '../lib/domain/messages/new-messages.ts';
 import { sweepReactions } from '../lib/domain/messages/reaction-changes.ts';
 import { sweepPreviews } from '../lib/domain/previews/previews.ts';
 import { finishOverdueRemovals } from '../lib/domain/servers/finish-removal.ts';
@@ -37,6 +38,7 @@ interface Sweep {
 }
 
 const sweeps: readonly Sweep[] = [
+  { name: 'new-messages', runsIn: 'owner', run: sweepNewMessages },
   { name: 'channel-outbox', runsIn: 'all', run: (platform) => sweepOutbox(platform, 'channel') },
   { name: 'server-outbox', runsIn: 'all', run: (platform) => sweepOutbox(platform, 'server') },
   { name: 'account-outbox', runsIn: 'all', run: (platform) => sweepOutbox(platform, 'account') },

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts';
 import { openTracing } from '../base/open-tracing.ts';
 import { noTracing, type Tracing } from '../base/tracing.ts';
 import { type Caches, createCaches } from './caches.ts';
+import { type Announced, createAnnounced } from './mongo/announced.ts';
 import { openCheckedDatabase } from './mongo/app-key.ts';
 import type { Database } from './mongo/database.ts';
 import { type AccessVersions, createAccessVersions } from './redis/access-versions.ts';
@@ -26,6 +27,7 @@ export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'r
   readonly ids: IdSource;
   readonly accessVersions: AccessVersions;
   readonly serverChanges: ServerChanges;
+  readonly announced: Announced;
   readonly tracing: Tracing;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
@@ -85,6 +87,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     ids,
     tracing,
     serverChanges,
+    announced: createAnnounced(db),
     accessVersions: createAccessVersions(redis, keys, log, serverChanges),
     ...createConnections(redis, keys),
     readLastNumber: createReadLastNumber(redis, keys),

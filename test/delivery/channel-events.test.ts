@@ -157,21 +157,4 @@ describe('Events: channels', () => {
     // Acknowledgements are written in batches, some time after the events were received.
     await waitUntil(async () => !((await parlance.platform.db.channels.findOne({ _id: id })) as ChannelDoc).outbox, 'the acknowledgement');
   });
-
-  it('many pending events of channels are relayed in batches of about 1,000 events', async () => {
-    const { worker } = parlance;
-    const channels = await Promise.all(Array.from({ length: 8 }, () => makeChannel(parlance, owner, server.id)));
-    await relayEvents(worker, 'server', server.id);
-    for (const { id } of channels) {
-      const outbox = Array.from({ length: 400 }, () => ({ id: worker.ids.next(), name: 'CHANNEL_UPDATE' as const }));
-      await worker.db.channels.updateOne({ _id: id }, { $set: { outbox, outboxAt: new Date() } });
-    }
-    let batches = 0;
-    const acknowledge: typeof worker.acknowledge = (...args) => {
-      batches++;
-      return worker.acknowledge(...args);
-    };
-    await relayEvents({ ...worker, acknowledge }, 'server', server.id);
-    expect(batches).to.equal(3); // a channel is taken whole: 1,200, 1,200 and 800 events
-  });
 });

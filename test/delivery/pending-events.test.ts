@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { composeId } from '../../lib/base/ids.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { recountThreads } from '../../lib/domain/channels/thread-activity.ts';
 import { relayEvents, sweepOutbox } from '../../lib/domain/events/relay.ts';
@@ -12,6 +13,7 @@ import { makeChannel, makeThread } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery, interceptNext } from '../harness/intercept.ts';
 import { entriesOf } from '../harness/log.ts';
+import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { inParallel, tally } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
@@ -172,7 +174,25 @@ describe('Events: pending events while no worker runs', () => {
     const sizes: number[] = [];
     const expireMarks = async (_place: string, ids: readonly string[]): Promise<void> => void sizes.push(ids.length);
     await relayEvents({ ...worker, expireMarks }, 'channel', fixture.channelId);
-    expect(sizes).to.deep.equal([600, 600, 600]);
+    expect(sizes).to.deep.equal([601, 601, 601]); // with the MESSAGE_CREATE of each
+  });
+
+  it('many pending events of channels are relayed in batches of about 1,000 events', async () => {
+    const { serverId } = fixture.seeded;
+    const channels = await inParallel(8, () => makeChannel(fixture.api, fixture.person, serverId));
+    await relayEvents(worker, 'server', serverId);
+    const firstMs = Date.now() - channels.length;
+    for (const [index, { id }] of channels.entries()) {
+      const outbox = Array.from({ length: 400 }, (_, n) => ({ id: composeId(firstMs + index, 1, n), name: 'CHANNEL_UPDATE' as const }));
+      await worker.db.channels.updateOne({ _id: id }, { $set: { outbox, outboxAt: new Date(firstMs + index) } });
+    }
+    let batches = 0;
+    const acknowledge: typeof worker.acknowledge = (...args) => {
+      batches++;
+      return worker.acknowledge(...args);
+    };
+    await relayEvents({ ...worker, acknowledge }, 'server', serverId);
+    expect(batches).to.equal(3); // a channel is taken whole: 1,200, 1,200 and 800 events
   });
 
   it('removes a tombstone after a relay that died before it', async () => {
@@ -206,6 +226,7 @@ describe('Events: pending events while no worker runs', () => {
     const { id: quiet } = await makeChannel(fixture.api, fixture.person, fixture.seeded.serverId);
     await relayEvents(worker, 'server', fixture.seeded.serverId);
     const last = await post('x', `/api/channels/${quiet}`);
+    await sweepNewMessagesNow(worker);
     const stored = (await worker.db.messages.findOne({ _id: last })) as MessageDoc;
     const many = Array.from({ length: 2_500 }, (_, n): MessageDoc => {
       const outbox = [{ id: worker.ids.next(), name: 'PINS_UPDATE' as const }];
@@ -229,7 +250,8 @@ describe('Events: pending events while no worker runs', () => {
     const channels = await inParallel(6, newChannel);
     const [good, ...bad] = channels;
     for (const id of channels) await post('x', `/api/channels/${id}`);
-    await worker.db.messages.updateMany({}, { $set: { outboxAt: new Date(0) } });
+    await sweepNewMessagesNow(worker);
+    await worker.db.messages.updateMany({ outboxAt: { $exists: true } }, { $set: { outboxAt: new Date(0) } });
     let markRelayed = (): void => undefined;
     const goodIsRelayed = new Promise<void>((resolve) => {
       markRelayed = resolve;

@@ -172,10 +172,8 @@ for (const partitions of ['1', '3'])
 
     it('an edit before the first relay has its own event', async () => {
       const id = await post('first');
-      const stored = await api.platform.db.messages.findOne({ _id: id });
       await api.call('PATCH', `${api.path}/${id}`, { as: api.as, body: { content: 'second' } });
       await relay();
-      expect(stored?.outbox).to.have.length(1);
       expect((await log()).filter(({ data }) => data.id === id).map(({ name }) => name)).to.deep.equal([
         'MESSAGE_CREATE',
         'MESSAGE_UPDATE',
@@ -184,6 +182,8 @@ for (const partitions of ['1', '3'])
 
     it('the sweep finds only channels with events older than 2 s', async () => {
       const id = await post('overdue');
+      await relay();
+      await api.call('PATCH', `${api.path}/${id}`, { as: api.as, body: { content: 'edited' } });
       expect(await listOverdueKeys(api.worker, 'channel')).to.deep.equal([]);
       await api.platform.db.messages.updateOne({ _id: id }, { $set: { outboxAt: new Date(Date.now() - 2_500) } });
       expect(await listOverdueKeys(api.worker, 'channel')).to.deep.equal([channelId()]);

@@ -12,6 +12,7 @@ import { formOf, sendBody } from '../files/fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { makeChannel, makeThread, openDm, postMessage } from '../harness/factories.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
+import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { send } from '../harness/requests.ts';
 import { newMember, newServer, useServer } from '../harness/use.ts';
 
@@ -37,7 +38,10 @@ describe('retention', () => {
       if ((await worker.db.meta.findOne({ _id: 'retention' as 'app-key', nextAt: { $exists: true } } as object)) !== null) return runs;
     }
   };
-  const relay = (channelId: string) => relayEvents(api.worker, 'channel', channelId);
+  const relay = async (channelId: string): Promise<void> => {
+    await relayEvents(api.worker, 'channel', channelId);
+    await sweepNewMessagesNow(api.worker);
+  };
   const post = async (channelId = server.general, as = owner): Promise<string> => {
     const { id } = await postMessage(api, as, channelId);
     await relay(channelId);

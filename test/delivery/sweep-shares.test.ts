@@ -6,6 +6,7 @@ import { startSweeps } from '../../workers/sweep.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { botOf } from '../harness/seed.ts';
 import { startSeededApi } from '../harness/seeded-api.ts';
 import { use } from '../harness/use.ts';
@@ -35,6 +36,7 @@ describe('Sweeps: two workers', () => {
   /** Posts in every channel, and makes the events overdue. */
   const postOverdue = async (): Promise<void> => {
     for (const channelId of api.seeded.channelIds) await postMessage(api, botOf(api.seeded), channelId, 'x');
+    await sweepNewMessagesNow(api.worker);
     await api.platform.db.messages.updateMany({ outboxAt: { $exists: true } }, { $set: { outboxAt: new Date(0) } });
   };
 

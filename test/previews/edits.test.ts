@@ -44,7 +44,7 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
 
   it('adds the previews and one MESSAGE_UPDATE in one write', async () => {
     const id = await previewed(link('/one'));
-    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_UPDATE']);
     expect(await fixture.stored(id)).to.deep.include({ previews: [shown('/one')], editedAt: null });
   });
 
@@ -58,14 +58,14 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
     const second = fetchPreviews(fixture.worker, other);
     await release();
     await second;
-    expect(await outboxEvents(other)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await outboxEvents(other)).to.deep.equal(['MESSAGE_UPDATE']);
   });
 
   it('adds no event and only removes previewsAt when there is no preview', async () => {
     const { id } = await fixture.post('http://10.0.0.1/');
     expect((await fixture.stored(id)).previewsAt).to.be.instanceOf(Date);
     await fetchPreviews(fixture.worker, id);
-    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE']);
+    expect(await outboxEvents(id)).to.deep.equal([]);
     expect(await fixture.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
   });
 
@@ -79,7 +79,7 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
     expect(between.previewsAt).to.be.instanceOf(Date);
     await fetchPreviews(fixture.worker, id);
     expect((await fixture.read(id)).embeds).to.deep.equal([shown('/after')]);
-    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE', 'MESSAGE_UPDATE']);
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_UPDATE', 'MESSAGE_UPDATE']);
   });
 
   it('adds no preview after an edit removed the link during the request', async () => {
@@ -88,7 +88,7 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
     await fixture.edit(id, { content: 'no link' });
     await release();
     expect(await fixture.stored(id)).not.to.have.any.keys('previews', 'previewsAt');
-    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(await outboxEvents(id)).to.deep.equal(['MESSAGE_UPDATE']);
   });
 
   it('keeps both the edited embeds and the preview when only the embeds are edited during the request', async () => {

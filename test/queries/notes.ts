@@ -16,6 +16,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^workers\/sweep\.ts/,
     /^lib\/domain\/servers\/retention-sweep\.ts/,
     /^lib\/domain\/events\/relay\.ts/,
+    /^lib\/domain\/messages\/new-messages\.ts/,
     /^lib\/domain\/messages\/reaction-changes\.ts (deleteReactionsOfTombstones|completeOverdueChanges)/,
     /^lib\/domain\/(servers\/recounts|interactions\/interaction-sweeps)\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,

@@ -39,6 +39,7 @@ export const messagesPopulation: Record<string, Population> = {
         interaction: null,
         createdAt: at(n),
         editedAt: null,
+        isNew: true,
         createId: otherId(n),
         ...oneIn(11, n, { pings: true }),
         ...oneIn(11, n, { reactions: [{ identity: '+', emoji: '+', count: 1 }], reactionCount: 1 }),

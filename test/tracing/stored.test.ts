@@ -22,10 +22,10 @@ for (const [of, sampler, isStored] of cases)
     const { api, owner, server } = useServer({}, { start: () => startTestApiWithWorker(start) });
     const redis = use(() => connectRedis(api.platform.config));
 
-    it(`${isStored ? 'have' : 'do not have'} its context in the outbox, in the job and in the log`, async () => {
+    it(`${isStored ? 'have' : 'do not have'} its context in the message, in the job and in the log`, async () => {
       const { id } = await postMessage(api, owner, server.general);
       const stored = await api.platform.db.messages.findOne({ _id: id });
-      expect(stored?.outbox?.map(({ trace }) => trace !== undefined)).to.deep.equal([isStored]);
+      expect(stored?.trace !== undefined).to.equal(isStored);
       const readQueues = async (): Promise<string> => dumpRedis(redis, api.platform.config.REDIS_PREFIX);
       while (!(await readQueues()).includes('relay-channel')) await new Promise((resolve) => setImmediate(resolve));
       expect(/00-[0-9a-f]{32}-[0-9a-f]{16}-01/.test(await readQueues())).to.equal(isStored);

@@ -5,7 +5,7 @@ import { shareRuns } from '../../base/shared-run.ts';
 import { withSharedFields } from '../../store/mongo/database.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
-import type { UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
+import type { Platform, UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { type AppendOptions, ChangesPending, ChangesRelayed } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
@@ -13,6 +13,7 @@ import { changeDelayMs } from '../../store/redis/server-changes.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
 import { createInteractionBatch, interactionOutbox } from '../interactions/interaction-outbox.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
+import { newMessageAgeMs } from '../messages/new-messages.ts';
 import { serverOutbox } from '../servers/server-outbox.ts';
 import { type AppendedBatch, type OutboxDocuments, type PendingBatch, relayBatch } from './outbox-source.ts';
 import { appendInOrder, type PlacedEvent } from './placed-events.ts';
@@ -247,7 +248,8 @@ export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName):
 }
 
 /** How old the oldest pending event is, in milliseconds; 0 when there is none. For the operators' metrics. */
-export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'>): Promise<number> {
+export async function outboxAgeMs(platform: Platform): Promise<number> {
+  const { db, now } = platform;
   const documents = Object.values(sources).flatMap((source): readonly OutboxDocuments[] => source.documents);
   const oldest = await Promise.all(
     documents.map(({ collection }) =>
@@ -257,5 +259,5 @@ export async function outboxAgeMs({ db, now }: Pick<WorkerPlatform, 'db' | 'now'
       ),
     ),
   );
-  return Math.max(0, ...oldest.map((one) => (one ? now() - one.outboxAt.getTime() : 0)));
+  return Math.max(0, await newMessageAgeMs(platform), ...oldest.map((one) => (one ? now() - one.outboxAt.getTime() : 0)));
 }

@@ -6,12 +6,12 @@ import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { crosspostsIndex, type MessageDoc, type MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { createEntry } from '../events/pending-events.ts';
 import { relayKeys } from '../events/relay.ts';
 import { copyFiles, decideCopies } from '../files/file-copies.ts';
 import { loadCurrentServerAccess } from '../members/access.ts';
 import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
 import { toMessageDoc } from './message-draft.ts';
+import { toInserted } from './new-messages.ts';
 
 /** How many followers one job serves, before another server has its turn. A crash repeats at most these copies, and one insert has at most this many. */
 const chunkFollowers = 50;
@@ -69,8 +69,7 @@ function createCopy(platform: WorkerPlatform, { source, author: face }: Crosspos
     replyTo: null,
     interaction: null,
     editedAt: null,
-    outbox: [createEntry(platform, { name: 'MESSAGE_CREATE' })],
-    outboxAt: new Date(platform.now()),
+    ...platform.tracing.current(),
   };
 }
 
@@ -101,8 +100,8 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
   if (performance.now() - startMs > chunkMaxMs) throw new Error('copying to followers was paused for too long; the job is retried');
   const { result: ids, released } = await platform.messageOrder.write(
     copies.map(({ draft }) => draft.channelId),
-    async (newIds, within) => {
-      const docs = copies.map(({ draft }, at) => toMessageDoc(draft, newIds[at] as string));
+    async (newIds, within, areInFlight) => {
+      const docs = copies.map(({ draft }, at) => toInserted(toMessageDoc(draft, newIds[at] as string), areInFlight));
       const moves = docs.flatMap(({ _id: messageId, attachments }) =>
         attachments.map(({ id, key }) => ({ updateOne: { filter: { _id: id, key }, update: { $set: { messageId } } } })),
       );

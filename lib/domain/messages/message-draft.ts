@@ -12,9 +12,9 @@ import { loadAccounts } from '../accounts/public-profiles.ts';
 import type { ChannelContext } from '../channels/channel-context.ts';
 import { recordDmPost } from '../channels/dm-activity.ts';
 import { recordThreadPost } from '../channels/thread-activity.ts';
-import { createEntry } from '../events/pending-events.ts';
 import { createPreviewMark } from '../previews/preview-links.ts';
 import { enqueuePreviews } from '../previews/preview-queue.ts';
+import { toInserted } from './new-messages.ts';
 
 /** All texts of an embed that are shown. They count towards its total length. */
 const getEmbedTexts = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
@@ -205,7 +205,7 @@ export interface StoreOptions {
 }
 
 /**
- * Stores a message together with its pending MESSAGE_CREATE, then wakes the channel's relay. Its id is taken immediately before the insert. If the same create
+ * Stores a message, whose MESSAGE_CREATE is then pending, and wakes the channel's relay. Its id is taken immediately before the insert. If the same create
  * request has stored a message before, it returns that message as it is now, so a request repeated after a crash makes no second message.
  */
 export async function storeMessage(
@@ -213,15 +213,15 @@ export async function storeMessage(
   draft: MessageDraft,
   { nonce, prepare }: StoreOptions = {},
 ): Promise<MessageDoc> {
-  const entry = createEntry(platform, { name: 'MESSAGE_CREATE' as const, ...(nonce === undefined ? {} : { nonce }) });
   const { channelId, createId } = draft;
   if (draft.thread) await recordThreadPost(platform, draft);
+  const trace = platform.tracing.current();
   const { result: message, released } = await platform.tracing.run('insert message', {}, () =>
-    platform.messageOrder.write([channelId], async ([id], within) => {
-      const newMessage = toMessageDoc(draft, id as string);
+    platform.messageOrder.write([channelId], async ([id], within, isInFlight) => {
+      const newMessage: MessageDoc = { ...toMessageDoc(draft, id as string), ...(nonce === undefined ? {} : { nonce }), ...trace };
       await prepare?.(newMessage._id);
       try {
-        const stored = { ...newMessage, outbox: [entry], outboxAt: new Date(platform.now()) };
+        const stored = toInserted(newMessage, isInFlight);
         await platform.db.messages.insertOne(stored, within());
         return { result: newMessage, isStored: true, messages: [stored] };
       } catch (error) {

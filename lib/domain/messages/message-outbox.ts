@@ -22,6 +22,7 @@ import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../eve
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { afterAllFollowers, clearTombstones, removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
+import { readTold, withCreate } from './new-messages.ts';
 import { completeRelayedChanges } from './reaction-changes.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
@@ -56,7 +57,8 @@ function createEvent(
   switch (entry.name) {
     case 'MESSAGE_CREATE': {
       const nonce = entry.nonce === undefined ? {} : { nonce: entry.nonce };
-      return view ? create('MESSAGE_CREATE', { ...view, reactions, ...(serverId ? { serverId } : {}), ...nonce }) : [];
+      const created = view ? create('MESSAGE_CREATE', { ...view, reactions, ...(serverId ? { serverId } : {}), ...nonce }) : [];
+      return message.isNew ? created.map((event) => ({ ...event, newIn: channelId })) : created;
     }
     case 'MESSAGE_UPDATE':
       return view ? create('MESSAGE_UPDATE', { ...view, reactions, serverId }) : [];
@@ -133,6 +135,12 @@ const toKeys = (messages: readonly MessageDoc[]) => ({
   ...toIdKeys(messages),
 });
 
+/** The message with those relayed events that are in its outbox; nothing if there are none. */
+function withoutCreate(message: MessageDoc): MessageDoc[] {
+  const outbox = (message.outbox ?? []).filter(({ id }) => !message.isNew || id !== message._id);
+  return outbox.length > 0 ? [{ ...message, outbox }] : [];
+}
+
 /**
  * Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs and those whose reactions are
  * still stored. The tombstones that were kept for the crosspost of a message that is now deleted are deleted too.
@@ -140,7 +148,9 @@ const toKeys = (messages: readonly MessageDoc[]) => ({
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
   await Promise.all(batches.map(repairAfterCrash));
-  const messages = batches.flatMap((one) => one.messages);
+  // What is new has nothing to remove: the sweep of new messages acknowledges it.
+  const messages = batches.flatMap((one) => one.messages).flatMap(withoutCreate);
+  if (messages.length === 0) return;
   await completeRelayedChanges(platform, messages);
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
@@ -158,12 +168,30 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
 }
 
 /**
- * Reads the messages with pending events, oldest first. The query has no bound for the ids, because DocumentDB would then read and sort the whole backlog of
- * the channel.
+ * Reads the messages with pending events after the id `after`, oldest first: those with an outbox, and the new ones that are not in the log. `to`: the id up to
+ * which these are all that are pending. The query of those with an outbox has no bound for the ids, because DocumentDB would then read and sort the whole backlog
+ * of the channel.
  */
-async function readPendingMessages(platform: WorkerPlatform, channelId: string, relayed: ReadonlySet<string>): Promise<PendingMessages> {
+async function readPendingMessages(
+  platform: WorkerPlatform,
+  channelId: string,
+  relayed: ReadonlySet<string>,
+  after: string,
+): Promise<PendingMessages & { to: string }> {
+  const { messages } = platform.db;
   const horizon = await platform.messageOrder.horizon(channelId);
-  const found = await platform.db.messages
+  const readNew = (from: string): Promise<MessageDoc[]> =>
+    messages
+      .find({ channelId, _id: { $gt: from }, isNew: true })
+      .sort({ channelId: 1, _id: 1 })
+      .limit(batchDocumentsMax)
+      .toArray();
+  // In this order: the sweep moves the event of a new message to its outbox.
+  let newOnes = await readNew(after);
+  const { toldTo } = await readTold(platform, newOnes.slice(0, 1));
+  const told = toldTo.get(channelId) ?? '';
+  if (told > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(told);
+  const withOutbox = await messages
     .find({
       channelId,
       outboxAt: { $exists: true },
@@ -173,8 +201,16 @@ async function readPendingMessages(platform: WorkerPlatform, channelId: string, 
     .limit(batchDocumentsMax)
     .hint(pendingIndex)
     .toArray();
-  const messages = horizon ? found.filter(({ _id }) => _id < horizon.below) : found;
-  return { horizon, messages, isAll: found.length < batchDocumentsMax };
+  const lastOf = (page: readonly MessageDoc[]): string => (page.length < batchDocumentsMax ? '~' : (page.at(-1)?._id as string));
+  const to = [lastOf(newOnes), lastOf(withOutbox), horizon?.below ?? '~'].sort()[0] as string;
+  const notTold = newOnes.filter(({ _id }) => _id > told).map(withCreate);
+  const found = new Map([...withOutbox, ...notTold].map((message) => [message._id, message]));
+  return {
+    horizon,
+    messages: [...found.values()].filter(({ _id }) => _id <= to && _id !== horizon?.below).sort((a, b) => (a._id < b._id ? -1 : 1)),
+    isAll: to === (horizon?.below ?? '~'),
+    to,
+  };
 }
 
 /**
@@ -183,8 +219,12 @@ async function readPendingMessages(platform: WorkerPlatform, channelId: string, 
  * report every insert.
  */
 async function* read(platform: WorkerPlatform, channelId: string, { relayed, runState }: ReadOptions): AsyncGenerator<PendingBatch, void> {
+  let after: string | null = null;
   for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
-    const pending = fromWakes ?? (await readPendingMessages(platform, channelId, relayed));
+    if (!fromWakes) after ??= await platform.announced.read();
+    const pending: PendingMessages & { to?: string } = fromWakes
+      ? { ...fromWakes, messages: fromWakes.messages.map(withCreate) }
+      : await readPendingMessages(platform, channelId, relayed, after ?? '');
     const oldest = pending.horizon?.oldest ?? null;
     const ready = pending.messages.filter(({ _id }) => oldest === null || _id < oldest);
     for (const message of ready) message.outbox = (message.outbox ?? []).filter(({ id }) => !relayed.has(id));
@@ -200,8 +240,11 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
         acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),
       };
     }
-    if (pending.isAll && messages.length === ready.length) return runState && saveRunState(runState, pending, ready.length);
-    if (!first) return;
+    if (messages.length < ready.length) after = messages.at(-1)?._id ?? after;
+    else if (pending.isAll) return runState && saveRunState(runState, pending, ready.length);
+    else if (ready.length < pending.messages.length)
+      return; // what follows waits for an insert that is under way
+    else after = pending.to ?? after;
   }
 }
 

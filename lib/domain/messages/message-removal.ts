@@ -43,8 +43,10 @@ export async function deleteExpiredMessages(
   limit: number,
 ): Promise<{ read: number; deleted: number }> {
   const { messages } = platform.db;
+  const announcedTo = await platform.announced.read();
+  const until = announcedTo < before ? announcedTo : before; // the events of later ones may be pending
   const found = await messages
-    .find({ channelId, _id: { $lt: before } }, { projection: expiredFields })
+    .find({ channelId, _id: { $lt: until } }, { projection: expiredFields })
     .sort({ _id: 1 })
     .limit(limit)
     .toArray();

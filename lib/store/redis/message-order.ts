@@ -1,5 +1,5 @@
 import { refuse } from '../../base/errors.ts';
-import { type IdSource, idEpochMs } from '../../base/ids.ts';
+import { composeId, type IdSource, idEpochMs } from '../../base/ids.ts';
 import { pollUntil } from '../../base/poll.ts';
 import { isUnavailable } from '../mongo/database.ts';
 import type { MessageDoc } from '../mongo/models/message.ts';
@@ -29,6 +29,12 @@ import { bindScript, nowLua, type RedisClient } from './redis.ts';
 const insertTimeoutMs = 2_000;
 /** How long an id stays in flight if it is not released, in milliseconds, times STORE_TIMEOUT_FACTOR. Its insert cannot take effect any more after that. */
 const inFlightTtlMs = insertTimeoutMs + 500;
+/** How long after that an insert is doubtful whose end was not reported, in milliseconds, and how many of a partition are returned at most. */
+const doubtMs = 60_000;
+const maxDoubtful = 1_000;
+
+/** The Redis key of a partition's inserts whose end was not reported: a sorted set of `<entry in flight> <channel>`, ordered by expiry. */
+const openInsertsKey = (keys: Keys, partition: number): string => `${keys.partitionPrefix(partition)}open-inserts`;
 
 const reserveLua = `${takeIdLua}${nowLua}
 local ms, seq = takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]))
@@ -37,6 +43,7 @@ redis.call('ZADD', KEYS[2], string.format('%.0f', (ms - ${idEpochMs}) * 4096 + s
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 redis.call('INCR', KEYS[3])
 redis.call('PEXPIRE', KEYS[3], 60000 + ARGV[5])
+redis.call('ZADD', KEYS[4], string.format('%.0f', now + ARGV[5]), entry..' '..ARGV[6])
 return entry
 `;
 
@@ -45,17 +52,34 @@ return horizon()
 `;
 
 // Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the worker that stays
-// with the channel, if there is one, with the horizon and the message. KEYS: those of `horizonLua`, and the Pub/Sub channel of the wake. ARGV: those of
+// with the channel, if there is one, with the horizon and the message. KEYS: those of `horizonLua`, the Pub/Sub channel of the wake, and the open inserts. ARGV: those of
 // `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `WakePayload`, if the wake carries it.
 const endLua = `${horizonLua}
-if ARGV[5] ~= '' then redis.call('ZREM', KEYS[2], ARGV[5]) end
+if ARGV[5] ~= '' then
+  redis.call('ZREM', KEYS[2], ARGV[5])
+  redis.call('ZREM', KEYS[7], ARGV[5]..' '..ARGV[7])
+end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
 return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
+`;
+
+// KEYS: the open inserts.
+const settledLua = `${nowLua}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ${doubtMs})
+return { string.format('%.0f', now), unpack(redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, ${maxDoubtful})) }
 `;
 
 const oldestLua = `${oldestInFlightLua}${nowLua}
 return oldestInFlight(KEYS[1], now)
 `;
+
+/** The inserts that have ended. */
+export interface Settled {
+  /** No insert with an id below it is under way. */
+  below: string;
+  /** Messages whose insert was not reported in time. It may still take effect although the database was to give it up. */
+  doubtful: Pick<MessageDoc, '_id' | 'channelId'>[];
+}
 
 /** How an insert ended. */
 export interface InsertOutcome<T> {
@@ -89,12 +113,15 @@ export interface MessageOrder {
   /**
    * Runs `insert` with a new id for each of `channelIds`. `insert` must pass the options that `getTimeout` returns to the database: their timeout ends the
    * command before the ids expire. `getTimeout` refuses `unavailable` if the process was paused for so long that they may have expired. If `insert` rejects,
-   * its ids are released too, unless the outcome is unknown.
+   * its ids are released too, unless the outcome is unknown. `areInFlight`: whether the ids are recorded as in flight, which they are not while Redis is
+   * unavailable.
    */
   write<T>(
     channelIds: readonly string[],
-    insert: (ids: string[], getTimeout: () => { timeoutMS: number }) => Promise<InsertOutcome<T>>,
+    insert: (ids: string[], getTimeout: () => { timeoutMS: number }, areInFlight: boolean) => Promise<InsertOutcome<T>>,
   ): Promise<WriteResult<T>>;
+  /** Which inserts have ended. Rejects while Redis is unavailable. */
+  readSettled(): Promise<Settled>;
   /** The current horizon of a channel, with its newest message; null while Redis is unavailable. */
   horizon(channelId: string): Promise<ChannelHorizon | null>;
   /** The newest message of each channel. */
@@ -114,6 +141,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', readLua);
   const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
+  const settledScript = bindScript<string[]>(redis, 'parlanceSettled', settledLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
   /** Takes a new id and records it as in flight; while Redis is unavailable, it is not recorded. */
@@ -122,8 +150,8 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       try {
         const partition = keys.partitionOf(channelId);
         const entry = await reserveScript(
-          [idClockKey(keys, partition), inFlightKey(keys, channelId), writesKey(keys, channelId)],
-          [ids.lastMs(), ids.lastSequence(), partition, keys.partitions, inFlightTtlMs * timeoutFactor],
+          [idClockKey(keys, partition), inFlightKey(keys, channelId), writesKey(keys, channelId), openInsertsKey(keys, partition)],
+          [ids.lastMs(), ids.lastSequence(), partition, keys.partitions, inFlightTtlMs * timeoutFactor, channelId],
         );
         const [, ms, sequence] = entry.split(':').map(Number);
         ids.markUsed(ms as number, sequence);
@@ -156,7 +184,11 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     const { horizonKeys, args } = toHorizonArgs(channelId);
     const wake = getWakeChannel(keys, 'relay-channel', { channelId });
     const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
-    return (await endScript([...horizonKeys, wake], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => 0)) > 0;
+    const openInserts = openInsertsKey(keys, keys.partitionOf(channelId));
+    return (
+      (await endScript([...horizonKeys, wake, openInserts], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => 0)) >
+      0
+    );
   };
 
   return {
@@ -178,12 +210,24 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
         const { result, isStored, messages } = await insert(
           reserved.map(({ id }) => id),
           getTimeout,
+          reserved.every(({ entry }) => entry !== null),
         );
         return { result, released: endInserts(isStored, messages) };
       } catch (error) {
         if (!isUnavailable(error)) void endInserts(false);
         throw error;
       }
+    },
+    async readSettled() {
+      const replies = await Promise.all(
+        Array.from({ length: keys.partitions }, (_, partition) => settledScript([openInsertsKey(keys, partition)], [])),
+      );
+      const nowMs = Math.min(...replies.map(([ms]) => Number(ms)));
+      const doubtful = replies.flatMap(([, ...inserts]) => inserts).map((insert) => insert.split(' ') as [string, string]);
+      return {
+        below: composeId(nowMs - inFlightTtlMs * timeoutFactor, 0, 0),
+        doubtful: doubtful.map(([entry, channelId]) => ({ _id: parseEntryId(entry) as string, channelId })),
+      };
     },
     async horizon(channelId) {
       if (redis.status !== 'ready') return null;

@@ -35,7 +35,7 @@ describe('POST /api/channels/{channelId}/messages/{messageId}/crosspost', () => 
     const doc = await stored(id);
     expect(doc).to.include({ crossposted: true, editedAt: null });
     expect(doc?.crosspostAt).to.be.instanceOf(Date);
-    expect(doc?.outbox?.map(({ name }) => name)).to.deep.equal(['MESSAGE_CREATE', 'MESSAGE_UPDATE']);
+    expect(doc?.outbox?.map(({ name }) => name)).to.deep.equal(['MESSAGE_UPDATE']);
   });
 
   it('400 already_crossposted for a second crosspost, also by another person', async () => {

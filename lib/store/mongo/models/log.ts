@@ -7,6 +7,8 @@ export interface LogDoc {
   partitions: number;
   /** By partition, the highest number of an acknowledged event. */
   acknowledged: Record<string, number>;
+  /** The id up to which all new messages are in the log, or have a MESSAGE_CREATE in their outbox. Missing until a process of this version has started. */
+  announcedTo?: string;
 }
 
 export const logSchema = new Schema<LogDoc>({}, { collection: 'log' });

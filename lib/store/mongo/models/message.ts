@@ -72,6 +72,10 @@ export interface MessageDoc extends Outbox<MessageEvent> {
   interaction: { id: string; userId: string; name: string } | null;
   createdAt: Date;
   editedAt: Date | null;
+  /** Its MESSAGE_CREATE, with `nonce` and `trace`, is not in the outbox: it is pending until the sweep of new messages has passed (docs/delivery.md#new-messages). */
+  isNew?: true;
+  nonce?: string;
+  trace?: string;
   /** A tombstone: it is hidden from every read, and removed once its MESSAGE_DELETE is relayed. */
   deleted?: true;
 }

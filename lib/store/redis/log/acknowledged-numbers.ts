@@ -1,11 +1,13 @@
 import { ConfigurationError } from '../../../base/process.ts';
+import { firstNewId } from '../../mongo/announced.ts';
 import { type Database, relaxedWriteConcern } from '../../mongo/database.ts';
 import { insertNew } from '../../mongo/insert.ts';
 
-/** Stores the number of partitions at the first start. Rejects with `ConfigurationError` when the stored number differs from `partitions`. */
+/** Stores the number of partitions, and from where on messages can be new, at the first start. Rejects with `ConfigurationError` when the stored number differs from `partitions`. */
 export async function checkPartitions(db: Database, partitions: number): Promise<void> {
   await insertNew(db.log, { _id: 'log', partitions, acknowledged: {} });
   const stored = await db.log.findOne({ _id: 'log' });
+  if (stored?.announcedTo === undefined) await db.log.updateOne({ _id: 'log' }, { $max: { announcedTo: firstNewId() } });
   if (stored?.partitions === partitions) return;
   throw new ConfigurationError(
     `LOG_PARTITIONS is ${partitions}, but this installation was created with ${stored?.partitions}. Set LOG_PARTITIONS to ${stored?.partitions}.`,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
 import type { EventData, EventName } from '../../../contract/events.ts';
@@ -22,6 +23,8 @@ export interface NewEntry extends Visibility {
   format?: number;
   /** For an event of a change of a server, the time of the change, in milliseconds. Not stored. */
   changeMs?: number;
+  /** For the MESSAGE_CREATE of a new message, whose id it has, the channel of the message. Not stored. */
+  newIn?: string;
 }
 
 /** Another worker has relayed changes of the server since the events were read. They must be read again. */
@@ -44,9 +47,10 @@ export class ChangesPending extends Error {
 const markTtlMs = { pending: 24 * 3_600_000, acknowledged: 10 * 60_000 };
 
 // Appends the events that are not in the log of a place yet, in order; all of them or none. KEYS: state, n, active, the log, the average size of its entries,
-// the Pub/Sub channel, the state of the server's changes, those under way, the id clock, the version of the server's access data, and the mark of each event. ARGV: run, place, whether the changes of the
-// server must be relayed first (`1` or ''), those before which time (or ''), the time up to which changes must have been relayed for events of changes and the one
-// that is recorded then (or ''), and the head and payload of each event. A log holds up to `limits.replayEvents` entries, or fewer if they are large, so that it
+// the Pub/Sub channel, the state of the server's changes, those under way, the id clock, the version of the server's access data, the newest message of the
+// channel whose MESSAGE_CREATE is in the log, and the mark of each event. ARGV: run, place, whether the changes of the server must be relayed first (`1` or ''),
+// those before which time (or ''), the time up to which changes must have been relayed for events of changes and the one that is recorded then (or ''), the id of
+// the last new message (or ''), and the head and payload of each event. A log holds up to `limits.replayEvents` entries, or fewer if they are large, so that it
 // stays below `limits.logBytesPerPlace`.
 const appendLua = `
 ${isCurrentLua}${areChangesRelayedLua}
@@ -66,11 +70,11 @@ end
 local version = redis.call('GET', KEYS[10]) or '0' -- for nodes of the version before
 local prev = redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0'
 local size, out, fresh = tonumber(redis.call('GET', KEYS[5]) or '512'), {}, false
-for i = 11, #KEYS do
+for i = 12, #KEYS do
   local n = redis.call('GET', KEYS[i])
   if not n then
     n, fresh = string.format('%.0f', redis.call('INCR', KEYS[2])), true
-    local at = 2 * i - 15
+    local at = 2 * i - 16
     local message = ARGV[at]..',"rulesVersion":"'..version..'","number":'..n..',"previous":'..prev..'}\\n'..ARGV[at + 1]
     size = size + (#message - size) / 16
     redis.call('XADD', KEYS[4], 'MAXLEN', '~', math.max(16, math.min(${limits.replayEvents}, math.floor(${limits.logBytesPerPlace} / size))), n..'-0', 'm', message)
@@ -78,7 +82,10 @@ for i = 11, #KEYS do
     redis.call('PUBLISH', KEYS[6], message)
     prev = n
   end
-  out[i - 10] = n
+  out[i - 11] = n
+end
+if ARGV[7] ~= '' and string.sub(redis.call('GET', KEYS[11]) or '', 1, 19) < ARGV[7] then
+  redis.call('SET', KEYS[11], ARGV[7]..' '..out[#out], 'PX', ${markTtlMs.pending})
 end
 if fresh then
   redis.call('ZADD', KEYS[3], prev, ARGV[2])
@@ -106,9 +113,15 @@ end
 export const markKey = (keys: Keys, place: string, eventId: string): string =>
   `${keys.partitionPrefix(keys.partitionOf(place))}mark:${place}:${eventId}`;
 
+/** The key of the newest message of a channel whose MESSAGE_CREATE is in the log of a place: `<id> <number of the entry>`. */
+const toldKey = (keys: Keys, place: string, channelId: string): string =>
+  `${keys.partitionPrefix(keys.partitionOf(place))}told:${place}:${channelId}`;
+
 /** How many events and bytes one script call appends at most. Redis is blocked during the call. */
 const maxEventsPerCall = 100;
 const maxBytesPerCall = 256 * 1024;
+/** How many marks one script call lets expire at most. */
+const maxMarksPerCall = 1_000;
 
 /** Splits `events` into parts, one for each script call. */
 function splitIntoCalls(events: readonly NewEntry[]): NewEntry[][] {
@@ -147,6 +160,9 @@ export interface AppendResult {
   numbers: number[];
 }
 
+const toAppended = (partition: number, numbers: readonly number[], appendEpoch: number): Appended[] =>
+  findHighestPerEpoch(numbers.filter((number) => number > 0)).map((number) => ({ partition, number, appendEpoch }));
+
 /** What a worker uses to append to the log. */
 export interface Appender {
   /**
@@ -156,6 +172,11 @@ export interface Appender {
    * with `ChangesRelayed` if another worker has relayed changes of the server meanwhile.
    */
   readonly append: (place: string, events: readonly NewEntry[], options?: AppendOptions) => Promise<AppendResult>;
+  /**
+   * Up to which id the new messages of a channel have their MESSAGE_CREATE in the log of a place, or had it within the last 24 hours; '' for none. With the argument
+   * for `confirm`.
+   */
+  readonly readTold: (place: string, channelId: string) => Promise<{ id: string; appended: Appended[] }>;
   /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
   readonly expireMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is unavailable. */
@@ -190,6 +211,7 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
     const partition = keys.partitionOf(place);
     const prefix = keys.partitionPrefix(partition);
     const id = place.slice(place.indexOf(':') + 1);
+    const lastNew = callEvents.findLast(({ newIn }) => newIn !== undefined);
     const ownKeys = [
       `${prefix}state`,
       `${prefix}n`,
@@ -201,14 +223,16 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       inFlightKey(keys, id),
       idClockKey(keys, partition),
       versionKey(keys, id),
+      toldKey(keys, place, lastNew?.newIn ?? ''),
     ];
     const options = [
       afterChanges === undefined ? '' : 1,
       typeof afterChanges === 'number' ? afterChanges : '',
       relayedMs ?? '',
       relayedMs === undefined ? '' : findChangeMs(callEvents, relayedMs),
+      lastNew?.id ?? '',
     ];
-    const args = callEvents.flatMap(({ payload, changeMs: _changeMs, ...head }) => [serializeHeadStart(head), payload]);
+    const args = callEvents.flatMap(({ payload, changeMs: _changeMs, newIn: _newIn, ...head }) => [serializeHeadStart(head), payload]);
     for (let attempts = 0; attempts < 3; attempts++) {
       if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
       if (requiredEpoch !== undefined && epochs.epoch(partition) !== requiredEpoch) return null;
@@ -222,6 +246,15 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       await epochs.syncEpoch(partition);
     }
     throw new Error('Redis restarted several times while events were appended');
+  };
+
+  /** The marks of each partition that one call lets expire: those of all batches that are acknowledged at the same time. */
+  const expiries = new Map<number, { marks: string[]; ended: Promise<void> }>();
+  const expireNow = async (partition: number): Promise<void> => {
+    const { marks = [] } = expiries.get(partition) ?? {};
+    expiries.delete(partition);
+    for (let start = 0; start < marks.length; start += maxMarksPerCall)
+      await expireMarksScript(marks.slice(start, start + maxMarksPerCall), []).catch(() => undefined);
   };
 
   return {
@@ -240,15 +273,20 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
         requiredEpoch = epochs.epoch(partition);
         for (const { name } of callEvents) events.inc({ event: name });
       }
-      const highest = findHighestPerEpoch(numbers.filter((number) => number > 0));
-      return { numbers, appended: highest.map((number) => ({ partition, number, appendEpoch: requiredEpoch as number })) };
+      return { numbers, appended: toAppended(partition, numbers, requiredEpoch as number) };
+    },
+    async readTold(place, channelId) {
+      const partition = keys.partitionOf(place);
+      if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
+      const [id = '', number = 0] = (await redis.get(toldKey(keys, place, channelId)))?.split(' ') ?? [];
+      return { id, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
     },
     async expireMarks(place, eventIds) {
-      if (eventIds.length > 0)
-        await expireMarksScript(
-          eventIds.map((id) => markKey(keys, place, id)),
-          [],
-        ).catch(() => undefined);
+      const partition = keys.partitionOf(place);
+      const call = expiries.get(partition) ?? { marks: [], ended: nextTurn().then(() => expireNow(partition)) };
+      expiries.set(partition, call);
+      call.marks.push(...eventIds.map((id) => markKey(keys, place, id)));
+      await call.ended;
     },
     async broadcast(message) {
       const at = [markKey(keys, broadcastPlace, message.id), keys.channel(broadcastPlace)];
