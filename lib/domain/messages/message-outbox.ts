@@ -50,18 +50,21 @@ function createEvent(
   view: Message | undefined,
 ): PlacedEvent[] {
   const { _id: messageId, channelId, serverId, outbox = [] } = message;
-  const reactions = view ? reactionsBefore(view.reactions, outbox.slice(outbox.indexOf(entry) + 1)) : [];
+  const withReactionsBefore = (shown: Message): Message => ({
+    ...shown,
+    reactions: reactionsBefore(shown.reactions, outbox.slice(outbox.indexOf(entry) + 1)),
+  });
   const create = <N extends MessageEvent['name']>(name: N, data: LoggedData<N>): PlacedEvent[] => [
     createPlacedEvent(place, entry.id, name, data, { channelId: viewedAs }),
   ];
   switch (entry.name) {
     case 'MESSAGE_CREATE': {
       const nonce = entry.nonce === undefined ? {} : { nonce: entry.nonce };
-      const created = view ? create('MESSAGE_CREATE', { ...view, reactions, ...(serverId ? { serverId } : {}), ...nonce }) : [];
+      const created = view ? create('MESSAGE_CREATE', { ...withReactionsBefore(view), ...(serverId ? { serverId } : {}), ...nonce }) : [];
       return message.isNew ? created.map((event) => ({ ...event, newIn: channelId })) : created;
     }
     case 'MESSAGE_UPDATE':
-      return view ? create('MESSAGE_UPDATE', { ...view, reactions, serverId }) : [];
+      return view ? create('MESSAGE_UPDATE', { ...withReactionsBefore(view), serverId }) : [];
     case 'MESSAGE_DELETE':
       return create('MESSAGE_DELETE', { id: messageId, channelId, serverId });
     case 'REACTION_ADD':
