@@ -3,16 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../harness/stack.ts';
 
-/**
- * A change of one compiled file that breaks a rule of docs/delivery.md#rules. `find` is in the file exactly once. `faults`: those under which `npm run order` sees
- * it; none without it.
- */
-interface Break {
-  rule: number;
-  faults?: OrderFaults;
+/** A change of one compiled file. `find` is in it exactly once. */
+interface Change {
   file: string;
   find: string;
   replace: string;
+}
+
+/**
+ * A change that breaks a rule of docs/delivery.md#rules. `faults`: those under which `npm run order` sees it; none without it. `delay`: another change, which
+ * breaks nothing by itself, but makes what must go wrong for it frequent.
+ */
+interface Break extends Change {
+  rule: number;
+  faults?: OrderFaults;
+  delay?: Change;
 }
 
 /** The faults of a run of `npm run order`: gateways that drain, subscriptions that are cut, workers that are paused, or all faults of processes and stores. */
@@ -72,10 +77,14 @@ const breaks = {
   },
   'no-fence': {
     rule: 9,
-    faults: 'pauses',
     file: 'lib/store/redis/log/append.js',
     find: "then return { 'relayed' } end",
     replace: 'then end',
+    delay: {
+      file: 'lib/domain/events/relay.js',
+      find: 'const appendedBatch = next.done ? null',
+      replace: "if (!next.done && outbox === 'server' && Math.random() < 0.3) await sleep(1_000); const appendedBatch = next.done ? null",
+    },
   },
   'drain-is-stop': {
     rule: 10,
@@ -104,10 +113,12 @@ export async function breakBuild(name?: BreakName): Promise<{ folder?: string; r
   const folder = await mkdtemp(join(tmpdir(), 'parlance-broken-'));
   for (const entry of await readdir(root)) if (entry !== 'dist') await symlink(join(root, entry), join(folder, entry));
   await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
-  const { file, find, replace } = breaks[name];
-  const path = join(folder, 'dist', file);
-  const parts = (await readFile(path, 'utf8')).split(find);
-  if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times what ${name} replaces`);
-  await writeFile(path, parts.join(replace));
+  const { delay, ...broken }: Break = breaks[name];
+  for (const { file, find, replace } of delay ? [broken, delay] : [broken]) {
+    const path = join(folder, 'dist', file);
+    const parts = (await readFile(path, 'utf8')).split(find);
+    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} times what ${name} replaces`);
+    await writeFile(path, parts.join(replace));
+  }
   return { folder: `${folder}/`, remove: () => rm(folder, { recursive: true, force: true }) };
 }
