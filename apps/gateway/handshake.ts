@@ -11,7 +11,7 @@ import { waitUntilRelayed } from '../../lib/domain/servers/rules.ts';
 import type { AccountDoc } from '../../lib/store/mongo/models/account.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { readPosition } from '../../lib/store/redis/log/position.ts';
-import type { StoredSession } from '../../lib/store/redis/log/sessions.ts';
+import type { StoredSession } from '../../lib/store/redis/sessions.ts';
 import { removeUnidentifiedSocket } from './address-usage.ts';
 import { closeLostSession, dropSession, isActive, refuseResume, releaseSession } from './disconnect.ts';
 import { encodeSessionDispatch } from './frames.ts';

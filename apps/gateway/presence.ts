@@ -3,8 +3,8 @@ import { groupBy } from '../../lib/base/group-by.ts';
 import type { EventData } from '../../lib/contract/events.ts';
 import { loadAccounts } from '../../lib/domain/accounts/public-profiles.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
-import { parseStoredPresence, toStoredPresence } from '../../lib/store/redis/log/presence.ts';
 import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';
+import { parseStoredPresence, toStoredPresence } from '../../lib/store/redis/presence.ts';
 import type { GatewayNode, PresenceState, Session, WatchedAccount } from './state.ts';
 import { sendUnloggedEvent } from './unlogged.ts';
 

@@ -2,7 +2,7 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { type DuePresence, toStoredPresence } from '../../store/redis/log/presence.ts';
+import { type DuePresence, toStoredPresence } from '../../store/redis/presence.ts';
 import { toVisibleStatus } from './presence.ts';
 import { loadAccounts } from './public-profiles.ts';
 

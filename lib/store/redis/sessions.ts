@@ -1,8 +1,8 @@
-import { limits } from '../../../base/limits.ts';
-import { bindScript, type RedisClient } from '../redis.ts';
-import type { Keys } from './keys.ts';
+import { limits } from '../../base/limits.ts';
+import type { Keys } from './log/keys.ts';
+import { controlChannel } from './log/reader.ts';
 import { presenceLua } from './presence.ts';
-import { controlChannel } from './reader.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** How long a gateway node counts as alive after its last renewal, in milliseconds. */
 const leaseMs = 5_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { limits } from '../../../base/limits.ts';
-import type { EventData } from '../../../contract/events.ts';
-import { bindScript, type RedisClient } from '../redis.ts';
-import type { Keys } from './keys.ts';
-import type { ControlMessage } from './reader.ts';
+import { limits } from '../../base/limits.ts';
+import type { EventData } from '../../contract/events.ts';
+import type { Keys } from './log/keys.ts';
+import type { ControlMessage } from './log/reader.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 type PresenceData = EventData<'PRESENCE_UPDATE'>;
 

@@ -1,6 +1,6 @@
-import { bindScript, type RedisClient } from '../redis.ts';
-import type { Keys } from './keys.ts';
+import type { Keys } from './log/keys.ts';
 import { presenceLua } from './presence.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 const connectedLua = `
 local P, out = ARGV[1], {}
