@@ -1,11 +1,10 @@
 import { announceRead } from '../lib/domain/channels/reads.ts';
 import { announceTyping } from '../lib/domain/channels/typing.ts';
-import { relayEvents, startRelay } from '../lib/domain/events/relay.ts';
+import { expireUnanswered, relayEvents, startRelay } from '../lib/domain/events/relay.ts';
 import { runExport } from '../lib/domain/exports/export-work.ts';
 import { decideMessageFiles } from '../lib/domain/files/files.ts';
 import { convertImage } from '../lib/domain/files/image-conversion.ts';
 import { postInteraction } from '../lib/domain/interactions/endpoint-delivery.ts';
-import { expireUnanswered } from '../lib/domain/interactions/interaction-outbox.ts';
 import { sendNotice } from '../lib/domain/members/notices.ts';
 import { copyToNextFollowers } from '../lib/domain/messages/crosspost-copies.ts';
 import { resumeCrosspost } from '../lib/domain/messages/crossposts.ts';

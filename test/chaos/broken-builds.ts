@@ -40,9 +40,9 @@ const breaks = {
   },
   'no-change-order': {
     rule: 3,
-    file: 'lib/domain/messages/message-outbox.js',
-    find: 'isAfterChanges: first.serverId !== null',
-    replace: 'isAfterChanges: false',
+    file: 'lib/domain/events/relay.js',
+    find: "isOfChanges ? undefined : 'now'",
+    replace: 'undefined',
   },
   'no-join-ids': {
     rule: 4,
@@ -82,8 +82,8 @@ const breaks = {
     replace: 'then end',
     delay: {
       file: 'lib/domain/events/relay.js',
-      find: 'const appendedBatch = next.done ? null',
-      replace: "if (!next.done && outbox === 'server' && Math.random() < 0.3) await sleep(1_000); const appendedBatch = next.done ? null",
+      find: 'const appendedBatch = await relayBatch',
+      replace: "if (outbox === 'server' && Math.random() < 0.3) await sleep(1_000); const appendedBatch = await relayBatch",
     },
   },
   'drain-is-stop': {

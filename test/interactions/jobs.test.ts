@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
+import { expireUnanswered, relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';

@@ -1,9 +1,8 @@
 import { Refusal } from '../../lib/base/errors.ts';
 import { requireValid } from '../../lib/contract/check.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
-import { relayEvents, relayInteraction } from '../../lib/domain/events/relay.ts';
+import { expireUnanswered, relayEvents, relayInteraction } from '../../lib/domain/events/relay.ts';
 import { decideAnswer } from '../../lib/domain/interactions/interaction-answers.ts';
-import { expireUnanswered } from '../../lib/domain/interactions/interaction-outbox.ts';
 import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
 import { findMessageByCreateId } from '../../lib/domain/messages/message-draft.ts';
 import { toMessage } from '../../lib/domain/messages/message-view.ts';

@@ -7,7 +7,8 @@ import type { ReadState } from '../../contract/read.ts';
 import { type MessageDoc, pingsIndex } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace } from '../../store/redis/log/keys.ts';
-import { appendInOrder, createPlacedEvent } from '../events/placed-events.ts';
+import { createPlacedEvent } from '../events/placed-events.ts';
+import { appendEvents } from '../events/relay.ts';
 import type { Actor } from '../members/access.ts';
 import { requireMessageChannel } from './channel-context.ts';
 import { findNewestMessageId } from './dm-activity.ts';
@@ -61,7 +62,7 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  await appendInOrder(platform, [createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
+  await appendEvents(platform, [createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
   void platform.expireMarks(accountPlace(userId), [eventId]);
 }
 

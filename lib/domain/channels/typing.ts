@@ -4,7 +4,7 @@ import type { EventData } from '../../contract/events.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
 import { createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
-import { appendAfterChanges } from '../events/relay.ts';
+import { appendEvents } from '../events/relay.ts';
 import { type Actor, locateChannel } from '../members/access.ts';
 import { requireMessageChannel } from './channel-context.ts';
 
@@ -43,7 +43,7 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
     const { places, viewedAs } = await findPlacesOfChannel(platform, { channelId, serverId });
     const visibility = { channelId: viewedAs, exceptAccount: userId };
     const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, visibility));
-    await appendAfterChanges(platform, events);
+    await appendEvents(platform, events);
     void keepAllMarks(platform, events);
   }
 }

@@ -19,8 +19,7 @@ export function collectTraces(documents: readonly { outbox?: readonly OutboxEntr
  */
 export async function appendTraced<T>(
   { tracing }: WorkerPlatform,
-  events: readonly PlacedEvent[],
-  traces: EventTraces,
+  { events, traces = new Map() }: { events: readonly PlacedEvent[]; traces?: EventTraces },
   startMs: number,
   append: (events: readonly PlacedEvent[]) => Promise<T>,
 ): Promise<T> {

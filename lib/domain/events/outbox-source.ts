@@ -3,10 +3,10 @@ import { type Collections, relaxedWriteConcern, withSharedFields } from '../../s
 import { type Outbox, type OutboxEntry, type OutboxEvent, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
-import type { AppendOptions, Broadcast } from '../../store/redis/log/append.ts';
+import type { Broadcast } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
-import { appendTraced, type EventTraces } from './event-traces.ts';
-import { appendInOrder, keepAllMarks, type PlacedEvent } from './placed-events.ts';
+import type { EventTraces } from './event-traces.ts';
+import type { PlacedEvent } from './placed-events.ts';
 
 /** A batch of pending events, in order. `acknowledge` removes them from their outbox by `platform.acknowledge`. */
 export interface PendingBatch {
@@ -17,8 +17,6 @@ export interface PendingBatch {
   broadcast?: Broadcast;
   /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
   entryIds?: readonly string[];
-  /** Whether the events are appended after those of earlier changes of their server. */
-  isAfterChanges?: boolean;
   /** For events of changes of a server, up to when changes had been relayed when they were read, in milliseconds. */
   relayedMs?: number;
   /** Called when the events are in the log. */
@@ -54,42 +52,6 @@ export interface OutboxSource {
 
 /** The maximum age of a batch, in milliseconds. If the process was paused for longer, another worker may have taken over. */
 export const batchLifeMs = 5_000;
-
-const noTraces: EventTraces = new Map();
-
-/** A batch that was appended, and its pending acknowledgement. */
-export interface AppendedBatch {
-  appended: readonly Appended[];
-  acknowledged: Promise<void>;
-}
-
-/**
- * Appends a batch to the log. `startMs` is a moment before the batch was read, by the process' monotonic clock. If the process was paused since, it returns
- * null and leaves the batch to the worker that took over. Rejects if an epoch of `requiredEpochs` is over, and with `ChangesPending` or `ChangesRelayed`, as `append`.
- */
-export async function relayBatch(
-  platform: WorkerPlatform,
-  pending: PendingBatch,
-  startMs: number,
-  options: AppendOptions = {},
-): Promise<AppendedBatch | null> {
-  const { events, broadcast, traces = noTraces } = pending;
-  // For events of changes, `relayedMs` shows whether another worker has taken over.
-  if (pending.relayedMs === undefined && performance.now() - startMs > batchLifeMs) {
-    platform.log.warn({ events: events.length }, 'reading a batch of events took too long; it will be read again');
-    return null;
-  }
-  const appended = await appendTraced(platform, events, traces, startMs, (some) =>
-    appendInOrder(platform, some, { ...options, relayedMs: pending.relayedMs }),
-  );
-  await pending.onAppended?.();
-  if (broadcast) await platform.broadcast(broadcast);
-  // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
-  // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
-  const acknowledged = pending.acknowledge(appended).then(() => keepAllMarks(platform, events));
-  acknowledged.catch(() => undefined); // handled where it is awaited
-  return { appended, acknowledged };
-}
 
 /** The entries to send. Of several events that show the current state of the same thing (`coalesce`), only the last is sent. */
 export function selectEntriesToSend<E extends OutboxEvent>(entries: readonly OutboxEntry<E>[]): Set<OutboxEntry<E>> {

@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { groupBy } from '../../base/group-by.ts';
 import type { EventName, LoggedData } from '../../contract/events.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { type AppendOptions, findChangeMs, type NewEntry } from '../../store/redis/log/append.ts';
-import type { Appended } from '../../store/redis/log/confirm.ts';
+import type { NewEntry } from '../../store/redis/log/append.ts';
 import type { Visibility } from '../../store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { locateChannel } from '../members/access.ts';
@@ -51,38 +50,6 @@ async function findThreadParent({ db }: WorkerPlatform, channelId: string): Prom
   const parentId = channel?.kind === 'thread' ? channel.parentId : null;
   if (channel) threadParents.set(channelId, parentId ?? '');
   return parentId;
-}
-
-/**
- * Appends events in their order, each once however often it is called. Returns what `confirm` needs before they are acknowledged. Rejects while Redis is
- * unavailable, when an epoch of `requiredEpochs` has ended, and with `ChangesPending` or `ChangesRelayed`, as `append`; some events may have been appended by
- * then. `afterChanges` and `relayedMs` apply to places of servers. A SERVER_CREATE gets the number of the MEMBER_ADD of its join, which comes before it.
- */
-export async function appendInOrder(
-  { append }: WorkerPlatform,
-  events: readonly PlacedEvent[],
-  { requiredEpochs, afterChanges, relayedMs }: AppendOptions = {},
-): Promise<Appended[]> {
-  const appended: Appended[] = [];
-  const numbers = new Map<string, number>();
-  const toNewEntry = ({ place: _place, joinEventId, ...event }: PlacedEvent): NewEntry => {
-    const number = joinEventId === undefined ? undefined : numbers.get(joinEventId);
-    return event.join && number ? { ...event, join: { ...event.join, number } } : event;
-  };
-  let fromMs = relayedMs;
-  for (let start = 0; start < events.length; ) {
-    const { place } = events[start] as PlacedEvent;
-    const next = events.findIndex((event, at) => at > start && event.place !== place);
-    const end = next === -1 ? events.length : next;
-    const run = events.slice(start, end);
-    const ofServer = place.startsWith('server:') ? { afterChanges, relayedMs: fromMs } : {};
-    const result = await append(place, run.map(toNewEntry), { requiredEpochs, ...ofServer });
-    if (fromMs !== undefined && place.startsWith('server:')) fromMs = findChangeMs(run, fromMs);
-    run.forEach(({ id }, index) => numbers.set(id, result.numbers[index] ?? 0));
-    appended.push(...result.appended);
-    start = end;
-  }
-  return appended;
 }
 
 /** Calls `expireMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. */

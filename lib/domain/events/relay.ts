@@ -7,16 +7,25 @@ import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
 import type { Platform, UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
-import { type AppendOptions, ChangesPending, ChangesRelayed } from '../../store/redis/log/append.ts';
+import {
+  type AppendOptions,
+  type AppendResult,
+  ChangesPending,
+  ChangesRelayed,
+  findChangeMs,
+  type NewEntry,
+} from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
 import { changeDelayMs } from '../../store/redis/server-changes.ts';
 import { accountOutbox } from '../accounts/account-outbox.ts';
-import { createInteractionBatch, interactionOutbox } from '../interactions/interaction-outbox.ts';
+import { createInteractionBatch, interactionOutbox, readWithTimeLeft } from '../interactions/interaction-outbox.ts';
+import { markExpired } from '../interactions/interaction-states.ts';
 import { messageOutbox } from '../messages/message-outbox.ts';
 import { newMessageAgeMs } from '../messages/new-messages.ts';
 import { serverOutbox } from '../servers/server-outbox.ts';
-import { type AppendedBatch, type OutboxDocuments, type PendingBatch, relayBatch } from './outbox-source.ts';
-import { appendInOrder, type PlacedEvent } from './placed-events.ts';
+import { appendTraced } from './event-traces.ts';
+import { batchLifeMs, type OutboxDocuments, type PendingBatch } from './outbox-source.ts';
+import { keepAllMarks, type PlacedEvent } from './placed-events.ts';
 
 /** Every outbox: the messages of a channel; a server with its members and channels; an account; an interaction. */
 const sources = { channel: messageOutbox, server: serverOutbox, account: accountOutbox, interaction: interactionOutbox };
@@ -70,17 +79,11 @@ async function startOneRelay(
   const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
   const acknowledgements: Promise<unknown>[] = [];
   const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, runState, isPatient });
-  const relayNext = (batch: PendingBatch, startMs: number): Promise<AppendedBatch | null> =>
-    runAfterChanges(
-      platform,
-      (afterChanges) => relayBatch(platform, batch, startMs, { requiredEpochs: relayed.epochs, afterChanges }),
-      batch.isAfterChanges ?? false,
-    );
   for (let eventCount = 0; ; ) {
     const startMs = performance.now();
     const next = eventCount < eventsMax ? await batches.next() : { done: true as const };
-    const appendedBatch = next.done ? null : await relayNext(next.value, startMs);
-    if (next.done || !appendedBatch) return async () => void (await Promise.all(acknowledgements));
+    if (next.done) return async () => void (await Promise.all(acknowledgements));
+    const appendedBatch = await relayBatch(platform, next.value, startMs, relayed.epochs);
     eventCount += next.value.events.length;
     const ids = next.value.entryIds ?? [];
     for (const id of ids) relayed.ids.add(id);
@@ -118,15 +121,18 @@ function relayChanges(platform: WorkerPlatform, serverId: string): Promise<unkno
   return relay();
 }
 
-/** Runs `append` after the events of earlier changes of the server are relayed, which it relays first. `afterChanges`: the option for `append`. */
-async function runAfterChanges<T>(
+/** Appends events of one place, those of a server after the events of its earlier changes, which it relays first. */
+async function appendAfterChanges(
   platform: WorkerPlatform,
-  append: (afterChanges: AppendOptions['afterChanges']) => Promise<T>,
-  isAfterChanges = true,
-): Promise<T> {
-  for (let afterChanges: AppendOptions['afterChanges'] = isAfterChanges ? 'now' : undefined; ; )
+  place: string,
+  events: readonly NewEntry[],
+  { untilMs, ...options }: AppendOptions & { untilMs: number },
+): Promise<AppendResult> {
+  const isOfChanges = options.relayedMs !== undefined || !place.startsWith('server:');
+  for (let afterChanges: AppendOptions['afterChanges'] = isOfChanges ? undefined : 'now'; ; )
     try {
-      return await append(afterChanges);
+      if (performance.now() > untilMs) throw new Error('reading a batch of events took too long; it will be read again');
+      return await platform.append(place, events, { ...options, afterChanges });
     } catch (error) {
       if (!(error instanceof ChangesPending)) throw error;
       if (afterChanges === 'now') ({ afterChanges } = error);
@@ -137,19 +143,87 @@ async function runAfterChanges<T>(
     }
 }
 
-/** `appendInOrder`, after the events of earlier changes of the server, which it relays first. */
-export const appendAfterChanges = (platform: WorkerPlatform, events: readonly PlacedEvent[]): Promise<Appended[]> =>
-  runAfterChanges(platform, (afterChanges) => appendInOrder(platform, events, { afterChanges }));
+/**
+ * Appends events in their order, each once however often it is called; those of a server after the events of its earlier changes, which it relays first. Returns
+ * what `confirm` needs before they are acknowledged. Rejects while Redis is unavailable, when an epoch of `requiredEpochs` has ended, after `untilMs`, by the
+ * process' monotonic clock, and for events of changes (`relayedMs`) with `ChangesRelayed`; some events may have been appended by then. A SERVER_CREATE gets the
+ * number of the MEMBER_ADD of its join, which comes before it.
+ */
+export async function appendEvents(
+  platform: WorkerPlatform,
+  events: readonly PlacedEvent[],
+  { requiredEpochs, relayedMs, untilMs = Number.POSITIVE_INFINITY }: Omit<AppendOptions, 'afterChanges'> & { untilMs?: number } = {},
+): Promise<Appended[]> {
+  const appended: Appended[] = [];
+  const numbers = new Map<string, number>();
+  const toNewEntry = ({ place: _place, joinEventId, ...event }: PlacedEvent): NewEntry => {
+    const number = joinEventId === undefined ? undefined : numbers.get(joinEventId);
+    return event.join && number ? { ...event, join: { ...event.join, number } } : event;
+  };
+  let fromMs = relayedMs;
+  for (let start = 0; start < events.length; ) {
+    const { place } = events[start] as PlacedEvent;
+    const next = events.findIndex((event, at) => at > start && event.place !== place);
+    const run = events.slice(start, next === -1 ? events.length : next);
+    const isOfServer = place.startsWith('server:');
+    const options = { requiredEpochs, relayedMs: isOfServer ? fromMs : undefined, untilMs };
+    const result = await appendAfterChanges(platform, place, run.map(toNewEntry), options);
+    if (fromMs !== undefined && isOfServer) fromMs = findChangeMs(run, fromMs);
+    run.forEach(({ id }, index) => numbers.set(id, result.numbers[index] ?? 0));
+    appended.push(...result.appended);
+    start += run.length;
+  }
+  return appended;
+}
+
+/** A batch that was appended, and its pending acknowledgement. */
+interface AppendedBatch {
+  appended: readonly Appended[];
+  acknowledged: Promise<void>;
+}
+
+/**
+ * Appends a batch to the log, as `appendEvents`. `startMs` is a moment before the batch was read, by the process' monotonic clock: if the process was paused
+ * since, it rejects and leaves the batch to the worker that took over. Of events of changes, `relayedMs` shows that.
+ */
+export async function relayBatch(
+  platform: WorkerPlatform,
+  pending: PendingBatch,
+  startMs: number,
+  requiredEpochs?: AppendOptions['requiredEpochs'],
+): Promise<AppendedBatch> {
+  const { events, broadcast, relayedMs } = pending;
+  const untilMs = relayedMs === undefined ? startMs + batchLifeMs : undefined;
+  const appended = await appendTraced(platform, pending, startMs, (traced) =>
+    appendEvents(platform, traced, { requiredEpochs, relayedMs, ...(untilMs === undefined ? {} : { untilMs }) }),
+  );
+  await pending.onAppended?.();
+  if (broadcast) await platform.broadcast(broadcast);
+  // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
+  // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
+  const acknowledged = pending.acknowledge(appended).then(() => keepAllMarks(platform, events));
+  acknowledged.catch(() => undefined); // handled where it is awaited
+  return { appended, acknowledged };
+}
 
 /** Relays an interaction that has just been written, without reading it again. `startMs` is a moment before that, by the process' monotonic clock. */
 export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, startMs: number): Promise<void> {
-  const batch = await createInteractionBatch(platform, interaction);
-  const relayed = await runAfterChanges(
-    platform,
-    (afterChanges) => relayBatch(platform, batch, startMs, { afterChanges }),
-    batch.isAfterChanges,
-  );
-  await relayed?.acknowledged;
+  await (await relayBatch(platform, await createInteractionBatch(platform, interaction), startMs)).acknowledged;
+}
+
+/** Expires an interaction whose 3 seconds are over, and relays that. False if it was answered or expired before, or has time left. */
+export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
+  const startMs = performance.now();
+  const expired = await markExpired(platform, interaction);
+  if (expired) await relayInteraction(platform, expired, startMs);
+  return expired !== null;
+}
+
+/** Expires the interaction if its 3 seconds are over. Returns the milliseconds that are left if it is too early, else null. */
+export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {
+  const found = await readWithTimeLeft(platform, { _id: id, state: 'created' });
+  if (found?.leftMs === 0) await expireInteraction(platform, found);
+  return found?.leftMs || null;
 }
 
 /** Relays and acknowledges the pending events of one key, as `startRelay` says. */

@@ -5,7 +5,7 @@ import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { collectTraces } from '../events/event-traces.ts';
-import { type OutboxSource, type PendingBatch, relayBatch } from '../events/outbox-source.ts';
+import type { OutboxSource, PendingBatch } from '../events/outbox-source.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed-events.ts';
 import { canView, loadCurrentServerAccess } from '../members/access.ts';
 import { storeMessage } from '../messages/message-draft.ts';
@@ -14,7 +14,7 @@ import { markExpired, windows } from './interaction-states.ts';
 type TimedInteraction = InteractionDoc & { leftMs: number };
 
 /** The interaction that `filter` matches, with the milliseconds left of its 3 seconds by the database's clock (`leftMs`); null if there is none. */
-async function readWithTimeLeft(platform: WorkerPlatform, filter: object): Promise<TimedInteraction | null> {
+export async function readWithTimeLeft(platform: WorkerPlatform, filter: object): Promise<TimedInteraction | null> {
   const found = await platform.db.interactions.aggregate([{ $match: filter }, { $set: { leftMs: windows.leftMs } }]).toArray();
   return (found[0] as TimedInteraction | undefined) ?? null;
 }
@@ -66,7 +66,6 @@ export async function createInteractionBatch(platform: WorkerPlatform, interacti
   return {
     events,
     traces: collectTraces([interaction]),
-    isAfterChanges: events.some(({ place }) => place.startsWith('server:')),
     acknowledge: (appended) =>
       platform.acknowledge(appended, null, async () => {
         await platform.db.interactions.updateOne({ _id }, [
@@ -76,14 +75,6 @@ export async function createInteractionBatch(platform: WorkerPlatform, interacti
         ]);
       }),
   };
-}
-
-/** Expires an interaction whose 3 seconds are over, and relays that. False if it was answered or expired before, or has time left. */
-export async function expireInteraction(platform: WorkerPlatform, interaction: InteractionDoc): Promise<boolean> {
-  const startMs = performance.now();
-  const expired = await markExpired(platform, interaction);
-  if (expired) await (await relayBatch(platform, await createInteractionBatch(platform, expired), startMs))?.acknowledged;
-  return expired !== null;
 }
 
 /** Reads the pending events of an interaction. A late interaction is expired instead of sent to the bot, which could no longer answer it. */
@@ -98,10 +89,3 @@ async function* read(platform: WorkerPlatform, id: string): AsyncGenerator<Pendi
 
 /** The outbox of interactions. An answer whose message is not stored yet always has a pending event, so the sweep finds it too. */
 export const interactionOutbox: OutboxSource = { read, documents: [{ collection: 'interactions', keyField: '_id' }], sweepConcurrency: 8 };
-
-/** Expires the interaction if its 3 seconds are over. Returns the milliseconds that are left if it is too early, else null. */
-export async function expireUnanswered(platform: WorkerPlatform, id: string): Promise<number | null> {
-  const found = await readWithTimeLeft(platform, { _id: id, state: 'created' });
-  if (found?.leftMs === 0) await expireInteraction(platform, found);
-  return found?.leftMs || null;
-}

@@ -1,8 +1,7 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { sweepOutbox } from '../events/relay.ts';
-import { expireInteraction } from './interaction-outbox.ts';
+import { expireInteraction, sweepOutbox } from '../events/relay.ts';
 import { windows } from './interaction-states.ts';
 
 /** How many interactions one sweep takes. */

@@ -237,7 +237,6 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
       await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
       yield {
         events: await createEvents(platform, messages),
-        isAfterChanges: first.serverId !== null,
         traces: collectTraces(messages),
         entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
         acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),

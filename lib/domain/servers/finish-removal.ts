@@ -6,8 +6,8 @@ import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { beginAccountRemoval, finishAccount } from '../accounts/finish-account-removal.ts';
-import { appendInOrder, keepAllMarks } from '../events/placed-events.ts';
-import { appendAfterChanges } from '../events/relay.ts';
+import { keepAllMarks } from '../events/placed-events.ts';
+import { appendEvents } from '../events/relay.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
 import { deleteMembershipsOfServer, findServerIdPages } from '../members/memberships.ts';
@@ -32,7 +32,7 @@ async function appendThreadDeletes(
   { isLast }: Pass,
 ): Promise<void> {
   const events = ids.map((id) => newChannelDelete(serverId, id, { channelId: _id, overwrites }));
-  await platform.confirm(await appendAfterChanges(platform, events));
+  await platform.confirm(await appendEvents(platform, events));
   if (isLast) await keepAllMarks(platform, events);
 }
 
@@ -68,7 +68,7 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer,
   await deleteChannelDoc(platform, removal);
   // An api of the version before deletes a channel without a pending event.
   const event = newChannelDelete(serverId, _id, { channelId: _id, change: { channel: { id: _id, before: overwrites, after: null } } });
-  await platform.confirm(await appendAfterChanges(platform, [event]));
+  await platform.confirm(await appendEvents(platform, [event]));
   await emptyChannel(platform, _id, pass);
   // Threads only: a channel that is moved into a category while the category is being deleted keeps its contents.
   await emptyChannels(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) =>
@@ -125,7 +125,7 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
     await reportProgress();
     await deleteMembershipsOfServer(platform, serverId, userIds.slice(start, start + notifiedPerBatch));
     const batch = events.slice(start, start + notifiedPerBatch);
-    await platform.confirm(await appendInOrder(platform, batch));
+    await platform.confirm(await appendEvents(platform, batch));
   }
   await deleteRemoval(platform, removal);
   void keepAllMarks(platform, events);

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Application } from '../../../lib/contract/application.ts';
-import { relayEvents } from '../../../lib/domain/events/relay.ts';
-import { expireUnanswered } from '../../../lib/domain/interactions/interaction-outbox.ts';
+import { expireUnanswered, relayEvents } from '../../../lib/domain/events/relay.ts';
 import { finishRemoval } from '../../../lib/domain/servers/finish-removal.ts';
 import type { Answer } from '../../harness/api.ts';
 import { reply, startEndpoint } from '../../harness/endpoint.ts';
