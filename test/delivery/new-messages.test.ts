@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import { outboxAgeMs, relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepNewMessages } from '../../lib/domain/messages/new-messages.ts';
+import { markKey } from '../../lib/store/redis/log/append.ts';
 import { createKeys, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
@@ -100,6 +101,30 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
       ['MESSAGE_DELETE', deleted],
     ]);
     expect(await stored(deleted)).to.equal(null);
+  });
+
+  it('one that is older than those that were sent, because Redis lost that its insert was under way, is sent after all', async () => {
+    const late = await post();
+    const message = await stored(late);
+    await api.platform.db.messages.deleteOne({ _id: late });
+    const newest = await post();
+    await relay();
+    await api.platform.db.messages.insertOne(message as never);
+    await sweepNewMessagesNow(api.worker);
+    await relay();
+    expect(await created()).to.deep.equal([newest, late]);
+  });
+
+  it('its mark expires only after the sweep has seen it', async () => {
+    const mark = markKey(
+      createKeys(api.worker.config.REDIS_PREFIX, api.worker.config.LOG_PARTITIONS),
+      serverPlace(server.id),
+      await post(),
+    );
+    await relay();
+    expect(await redis.pttl(mark)).to.be.greaterThan(23 * 3_600_000);
+    await sweepNewMessagesNow(api.worker);
+    await waitUntil(async () => (await redis.pttl(mark)) <= 600_000, 'the mark to expire');
   });
 
   it('one whose insert takes effect after the database was to give it up is sent after all', async () => {

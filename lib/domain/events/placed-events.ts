@@ -52,12 +52,22 @@ async function findThreadParent({ db }: WorkerPlatform, channelId: string): Prom
   return parentId;
 }
 
-/** Calls `expireMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. */
+/**
+ * Calls `expireMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. The marks of new messages stay
+ * until the sweep has seen them.
+ */
 export async function keepAllMarks({ expireMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
   const keepIn = ([place, inPlace]: [string, PlacedEvent[]]): Promise<void> =>
     expireMarks(
       place,
       inPlace.map(({ id }) => id),
     );
-  await Promise.all([...groupBy(events, ({ place }) => place)].map(keepIn));
+  await Promise.all(
+    [
+      ...groupBy(
+        events.filter(({ newIn }) => newIn === undefined),
+        ({ place }) => place,
+      ),
+    ].map(keepIn),
+  );
 }

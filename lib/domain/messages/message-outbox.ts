@@ -22,7 +22,7 @@ import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../eve
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { afterAllFollowers, clearTombstones, removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
-import { readTold, withCreate } from './new-messages.ts';
+import { withCreate } from './new-messages.ts';
 import { completeRelayedChanges } from './reaction-changes.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
@@ -170,6 +170,13 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   );
 }
 
+/** Up to which id the new messages of the channel of this one are told in all its places; '~' for a DM that is gone, as nobody is told of it. */
+async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<string> {
+  const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
+  const told = await Promise.all(places.map((place) => platform.readTold(place, channelId, [])));
+  return told.map(({ id }) => id).sort()[0] ?? '~';
+}
+
 /**
  * Reads the messages with pending events after the id `after`, oldest first: those with an outbox, and the new ones that are not in the log. `to`: the id up to
  * which these are all that are pending. The query of those with an outbox has no bound for the ids, because DocumentDB would then read and sort the whole backlog
@@ -191,8 +198,7 @@ async function readPendingMessages(
       .toArray();
   // In this order: the sweep moves the event of a new message to its outbox.
   let newOnes = await readNew(after);
-  const { toldTo } = await readTold(platform, newOnes.slice(0, 1));
-  const told = toldTo.get(channelId) ?? '';
+  const told = newOnes[0] ? await readToldTo(platform, newOnes[0]) : '';
   if (told > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(told);
   const withOutbox = await messages
     .find({

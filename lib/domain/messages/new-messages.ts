@@ -1,4 +1,5 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
+import { groupBy } from '../../base/group-by.ts';
 import { composeId, idTimeMs } from '../../base/ids.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { entryTime, type MessageEvent, type OutboxEntry } from '../../store/mongo/models/outbox.ts';
@@ -32,23 +33,27 @@ export const withCreate = (message: MessageDoc): MessageDoc =>
 const readsAtOnce = 32;
 
 /**
- * By channel of these messages, up to which id new messages are told: their MESSAGE_CREATE is in the log of every place of the channel. Also returns what
- * `confirm` needs before they may be acknowledged.
+ * Looks for the MESSAGE_CREATE of these messages in the log of every place of their channel. Returns the ids of those that are `missing` in one, the marks of the
+ * others by place, and what `confirm` needs before these may be acknowledged.
  */
-export async function readTold(
+async function findTold(
   platform: WorkerPlatform,
-  messages: readonly Pick<MessageDoc, 'channelId' | 'serverId'>[],
-): Promise<{ toldTo: ReadonlyMap<string, string>; appended: Appended[] }> {
-  const channels = [...new Map(messages.map((message) => [message.channelId, message])).values()];
+  messages: readonly Pick<MessageDoc, '_id' | 'channelId' | 'serverId'>[],
+): Promise<{ missing: ReadonlySet<string>; marks: [place: string, ids: string[]][]; appended: Appended[] }> {
+  const missing = new Set<string>();
   const appended: Appended[] = [];
-  const toldTo = new Map<string, string>();
-  await forEachLimit(channels, readsAtOnce, async ({ channelId, serverId }) => {
-    const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
-    const told = await Promise.all(places.map((place) => platform.readTold(place, channelId)));
-    appended.push(...told.flatMap((one) => one.appended));
-    toldTo.set(channelId, told.map(({ id }) => id).sort()[0] ?? '~'); // a DM that is gone has no places
+  const looked: [string, string[]][] = [];
+  await forEachLimit([...groupBy(messages, ({ channelId }) => channelId)], readsAtOnce, async ([channelId, inChannel]) => {
+    const ids = inChannel.map(({ _id }) => _id);
+    const { places } = await findPlacesOfChannel(platform, { channelId, serverId: inChannel[0]?.serverId ?? null, isThread: false });
+    for (const place of places) {
+      const told = await platform.readTold(place, channelId, ids);
+      for (const id of told.missing) missing.add(id);
+      appended.push(...told.appended);
+      looked.push([place, ids]);
+    }
   });
-  return { toldTo, appended };
+  return { missing, appended, marks: looked.map(([place, ids]) => [place, ids.filter((id) => !missing.has(id))]) };
 }
 
 /** How many new messages the sweep reads at once, over which time at most, in milliseconds, and how many it changes in one write. */
@@ -72,16 +77,17 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
       .hint('_id_')
       .toArray();
     const startMs = performance.now();
-    const { toldTo, appended } = await readTold(platform, page);
-    // Marks expire later than the process may have been paused.
+    const { missing, marks, appended } = await findTold(platform, page);
+    // The marks may have expired if another worker has done this meanwhile.
     if (performance.now() - startMs > batchLifeMs) throw new Error('looking at new messages took too long; they will be read again');
     await addToOutboxes(
       platform,
-      page.filter(({ _id, channelId }) => _id > (toldTo.get(channelId) ?? '')),
+      page.filter(({ _id }) => missing.has(_id)),
     );
     await platform.confirm(appended);
     from = page.length === pageSize ? (page.at(-1)?._id ?? end) : end;
     await platform.announced.record(from);
+    for (const [place, ids] of marks) void platform.expireMarks(place, ids);
   }
 }
 

@@ -163,6 +163,16 @@ export interface AppendResult {
 const toAppended = (partition: number, numbers: readonly number[], appendEpoch: number): Appended[] =>
   findHighestPerEpoch(numbers.filter((number) => number > 0)).map((number) => ({ partition, number, appendEpoch }));
 
+/** How far new messages of a channel are told in a place, which means that their MESSAGE_CREATE is in its log, or was within the last 24 hours. */
+export interface Told {
+  /** The newest one that is told; '' for none. All older ones are told before it, unless Redis lost which inserts were under way. */
+  id: string;
+  /** Those messages among the given ones that are not told. */
+  missing: string[];
+  /** The argument for `confirm`. */
+  appended: Appended[];
+}
+
 /** What a worker uses to append to the log. */
 export interface Appender {
   /**
@@ -172,11 +182,8 @@ export interface Appender {
    * with `ChangesRelayed` if another worker has relayed changes of the server meanwhile.
    */
   readonly append: (place: string, events: readonly NewEntry[], options?: AppendOptions) => Promise<AppendResult>;
-  /**
-   * Up to which id the new messages of a channel have their MESSAGE_CREATE in the log of a place, or had it within the last 24 hours; '' for none. With the argument
-   * for `confirm`.
-   */
-  readonly readTold: (place: string, channelId: string) => Promise<{ id: string; appended: Appended[] }>;
+  /** How far the new messages of a channel are told in a place, and which of these messages are not. */
+  readonly readTold: (place: string, channelId: string, messageIds: readonly string[]) => Promise<Told>;
   /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
   readonly expireMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
   /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is unavailable. */
@@ -275,11 +282,13 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       }
       return { numbers, appended: toAppended(partition, numbers, requiredEpoch as number) };
     },
-    async readTold(place, channelId) {
+    async readTold(place, channelId, messageIds) {
       const partition = keys.partitionOf(place);
       if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
-      const [id = '', number = 0] = (await redis.get(toldKey(keys, place, channelId)))?.split(' ') ?? [];
-      return { id, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
+      const [told, ...marks] = await redis.mget(toldKey(keys, place, channelId), ...messageIds.map((id) => markKey(keys, place, id)));
+      const [id = '', number = 0] = told?.split(' ') ?? [];
+      const missing = messageIds.filter((_, at) => marks[at] === null);
+      return { id, missing, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
     },
     async expireMarks(place, eventIds) {
       const partition = keys.partitionOf(place);
