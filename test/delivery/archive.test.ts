@@ -7,6 +7,7 @@ import type { Answer } from '../harness/api.ts';
 import { loseAnswers, makeThread } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
+import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
@@ -222,9 +223,10 @@ describe('Threads: auto-archive and counts', () => {
       await loseAnswers(fixture.api);
       expect((await fixture.api.call('POST', `/api/channels/${id}/messages`, options)).status).to.equal(201);
       expect(await count(id)).to.equal(2);
-      // As if the process had died just after the insert, before it requested a recount: the relay requests it.
+      // As if the process had died just after the insert, before it requested a recount: the sweep of new messages requests it.
       await fixture.api.platform.db.channels.updateOne({ _id: id }, { $unset: { recountAt: 1 } });
       await relayEvents(fixture.worker, 'channel', id);
+      await sweepNewMessagesNow(fixture.worker);
       expect((await stored(id)).recountAt).to.be.a('Date');
       await setQuiet(id);
       await recountThreads(fixture.worker);

@@ -16,7 +16,7 @@ export async function findNewestMessageId({ db }: Platform, channelId: string): 
 }
 
 /**
- * Sets `lastMessageId` of a DM to its newest message, or to null. Called after a delete, and by the relay, which repairs what a crash left. Each round writes
+ * Sets `lastMessageId` of a DM to its newest message, or to null. Called after a delete, and to repair what a crash left. Each round writes
  * only if the value is still the one that it read, and the last round finds nothing to change, so the result is right under concurrent deletes and posts.
  */
 export async function refreshLastMessage(platform: Platform, channelId: string): Promise<void> {

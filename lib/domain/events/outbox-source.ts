@@ -17,6 +17,8 @@ export interface PendingBatch {
   broadcast?: Broadcast;
   /** The ids of their outbox entries, if the next batch may be read before these are acknowledged. */
   entryIds?: readonly string[];
+  /** Earlier events of the key that are in the log but not acknowledged: these may only follow in the same epoch. */
+  earlier?: readonly Appended[];
   /** For events of changes of a server, up to when changes had been relayed when they were read, in milliseconds. */
   relayedMs?: number;
   /** Called when the events are in the log. */

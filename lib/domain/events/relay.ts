@@ -12,6 +12,7 @@ import {
   type AppendResult,
   ChangesPending,
   ChangesRelayed,
+  type EpochsByPartition,
   findChangeMs,
   type NewEntry,
 } from '../../store/redis/log/append.ts';
@@ -69,6 +70,10 @@ interface RelayOptions {
 /** How often events are read because another worker relays events of the same server. */
 const readsMax = 20;
 
+/** By partition, the older epoch of both. */
+const findOldestEpochs = (some: EpochsByPartition, others: EpochsByPartition): EpochsByPartition =>
+  new Map([...others, ...some].map(([partition, epoch]) => [partition, Math.min(epoch, others.get(partition) ?? epoch)]));
+
 async function startOneRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
@@ -77,20 +82,23 @@ async function startOneRelay(
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
+  const epochs = runState?.epochs ?? new Map<number, number>();
   const acknowledgements: Promise<unknown>[] = [];
   const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, runState, isPatient });
   for (let eventCount = 0; ; ) {
     const startMs = performance.now();
     const next = eventCount < eventsMax ? await batches.next() : { done: true as const };
     if (next.done) return async () => void (await Promise.all(acknowledgements));
-    const appendedBatch = await relayBatch(platform, next.value, startMs, relayed.epochs);
-    eventCount += next.value.events.length;
-    const ids = next.value.entryIds ?? [];
-    for (const id of ids) relayed.ids.add(id);
-    if (ids.length > 0) {
-      for (const { partition, appendEpoch } of appendedBatch.appended) relayed.epochs.set(partition, appendEpoch);
-      platform.unacknowledged.set(name, relayed);
+    const { events, entryIds: ids = [], earlier = [] } = next.value;
+    for (const { partition, appendEpoch } of earlier) epochs.set(partition, appendEpoch);
+    const appendedBatch = await relayBatch(platform, next.value, startMs, findOldestEpochs(relayed.epochs, epochs));
+    eventCount += events.length;
+    for (const { partition, appendEpoch } of appendedBatch.appended) {
+      epochs.set(partition, appendEpoch);
+      if (ids.length > 0) relayed.epochs.set(partition, appendEpoch);
     }
+    for (const id of ids) relayed.ids.add(id);
+    if (ids.length > 0) platform.unacknowledged.set(name, relayed);
     const acknowledged = appendedBatch.acknowledged.finally(() => {
       for (const id of ids) relayed.ids.delete(id);
       if (relayed.ids.size > 0) return;

@@ -1,16 +1,18 @@
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { RunState } from '../../store/queue/queue.ts';
 import { type ChannelHorizon, readEndedWrite } from '../../store/redis/horizon.ts';
+import type { Appended } from '../../store/redis/log/confirm.ts';
 import { batchLifeMs } from './outbox-source.ts';
 
 /**
  * Messages of a channel with pending events, oldest first, and the horizon that they were read with: null while Redis is unavailable. `isAll`: whether there
- * are no others.
+ * are no others. `told`: the last one that is in the log, in each place; absent if the last run appended it.
  */
 export interface PendingMessages {
   horizon: ChannelHorizon | null;
   messages: readonly MessageDoc[];
   isAll: boolean;
+  told?: readonly Appended[];
 }
 
 /**

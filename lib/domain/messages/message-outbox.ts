@@ -1,12 +1,10 @@
 import { readEmoji } from '../../base/emoji.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
-import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, type OutboxEntry, pendingIndex } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { refreshLastMessage } from '../channels/dm-activity.ts';
-import { requestRecount } from '../channels/thread-activity.ts';
+import type { Told } from '../../store/redis/log/append.ts';
 import { collectTraces } from '../events/event-traces.ts';
 import {
   hasLifecycleEvent,
@@ -22,7 +20,7 @@ import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../eve
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { afterAllFollowers, clearTombstones, removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
-import { withCreate } from './new-messages.ts';
+import { repairChannels, withCreate, withoutCreate } from './new-messages.ts';
 import { completeRelayedChanges } from './reaction-changes.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
@@ -118,18 +116,10 @@ async function correctNewestMessage(
   else if (storedNewest < last) await newestMessages.recordIfNewer(channelId, last);
 }
 
-/** Messages of one channel whose events were relayed. */
+/** Messages of one channel whose events were relayed, with those events that are in their outboxes. */
 interface RelayedMessages {
   platform: WorkerPlatform;
-  channelId: string;
   messages: readonly MessageDoc[];
-}
-
-/** Repairs what a post or a delete may have left incomplete when its process died. */
-async function repairAfterCrash({ platform, channelId, messages }: RelayedMessages): Promise<void> {
-  if (messages[0]?.serverId === null) await refreshLastMessage(platform, channelId);
-  if (messages[0]?.thread && messages.some(({ outbox }) => hasLifecycleEvent(outbox)))
-    await requestRecount(platform, channelId, relaxedWriteConcern);
 }
 
 /** The filter of messages, with their channels. */
@@ -138,22 +128,15 @@ const toKeys = (messages: readonly MessageDoc[]) => ({
   ...toIdKeys(messages),
 });
 
-/** The message with those relayed events that are in its outbox; nothing if there are none. */
-function withoutCreate(message: MessageDoc): MessageDoc[] {
-  const outbox = (message.outbox ?? []).filter(({ id }) => !message.isNew || id !== message._id);
-  return outbox.length > 0 ? [{ ...message, outbox }] : [];
-}
-
 /**
  * Removes relayed events from their documents, and deletes relayed tombstones, except those that a running crosspost still needs and those whose reactions are
  * still stored. The tombstones that were kept for the crosspost of a message that is now deleted are deleted too.
  */
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
-  await Promise.all(batches.map(repairAfterCrash));
-  // What is new has nothing to remove: the sweep of new messages acknowledges it.
-  const messages = batches.flatMap((one) => one.messages).flatMap(withoutCreate);
-  if (messages.length === 0) return;
+  const messages = batches.flatMap((one) => one.messages);
+  const isRepaired = ({ serverId, outbox }: MessageDoc): boolean => serverId === null || hasLifecycleEvent(outbox);
+  await repairChannels(platform, messages.filter(isRepaired));
   await completeRelayedChanges(platform, messages);
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
@@ -170,11 +153,11 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   );
 }
 
-/** Up to which id the new messages of the channel of this one are told in all its places; '~' for a DM that is gone, as nobody is told of it. */
-async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<string> {
+/** How far the new messages of the channel of this one are told: up to which id in all its places; '~' for a DM that is gone, as nobody is told of it. */
+async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<Pick<Told, 'id' | 'appended'>> {
   const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
   const told = await Promise.all(places.map((place) => platform.readTold(place, channelId, [])));
-  return told.map(({ id }) => id).sort()[0] ?? '~';
+  return { id: told.map(({ id }) => id).sort()[0] ?? '~', appended: told.flatMap(({ appended }) => appended) };
 }
 
 /**
@@ -198,8 +181,8 @@ async function readPendingMessages(
       .toArray();
   // In this order: the sweep moves the event of a new message to its outbox.
   let newOnes = await readNew(after);
-  const told = newOnes[0] ? await readToldTo(platform, newOnes[0]) : '';
-  if (told > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(told);
+  const told = newOnes[0] ? await readToldTo(platform, newOnes[0]) : { id: '', appended: [] };
+  if (told.id > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(told.id);
   const withOutbox = await messages
     .find({
       channelId,
@@ -212,12 +195,13 @@ async function readPendingMessages(
     .toArray();
   const lastOf = (page: readonly MessageDoc[]): string => (page.length < batchDocumentsMax ? '~' : (page.at(-1)?._id as string));
   const to = [lastOf(newOnes), lastOf(withOutbox), horizon?.below ?? '~'].sort()[0] as string;
-  const notTold = newOnes.filter(({ _id }) => _id > told).map(withCreate);
+  const notTold = newOnes.filter(({ _id }) => _id > told.id).map(withCreate);
   const found = new Map([...withOutbox, ...notTold].map((message) => [message._id, message]));
   return {
     horizon,
     messages: [...found.values()].filter(({ _id }) => _id <= to && _id !== horizon?.below).sort((a, b) => (a._id < b._id ? -1 : 1)),
     isAll: to === (horizon?.below ?? '~'),
+    told: told.appended,
     to,
   };
 }
@@ -241,11 +225,16 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
     const [first] = messages;
     if (first) {
       await correctNewestMessage(platform, channelId, messages, pending.horizon?.newest ?? '');
+      // What is new is not in an outbox: the sweep of new messages acknowledges it.
+      const withOutbox = messages.flatMap(withoutCreate);
       yield {
         events: await createEvents(platform, messages),
         traces: collectTraces(messages),
-        entryIds: messages.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
-        acknowledge: (appended) => platform.acknowledge(appended, { platform, channelId, messages }, acknowledge),
+        entryIds: withOutbox.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
+        earlier: pending.told ?? [],
+        acknowledge: async (appended) => {
+          if (withOutbox.length > 0) await platform.acknowledge(appended, { platform, messages: withOutbox }, acknowledge);
+        },
       };
     }
     if (messages.length < ready.length) after = messages.at(-1)?._id ?? after;

@@ -1,10 +1,13 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { groupBy } from '../../base/group-by.ts';
 import { composeId, idTimeMs } from '../../base/ids.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { entryTime, type MessageEvent, type OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
+import { refreshLastMessage } from '../channels/dm-activity.ts';
+import { requestRecount } from '../channels/thread-activity.ts';
 import { batchLifeMs } from '../events/outbox-source.ts';
 import { findPlacesOfChannel } from '../events/placed-events.ts';
 
@@ -29,8 +32,26 @@ export const withCreate = (message: MessageDoc): MessageDoc =>
     ? { ...message, outbox: [toCreateEntry(message), ...(message.outbox ?? [])] }
     : message;
 
-/** For how many channels at once is read how far they are told. */
-const readsAtOnce = 32;
+/** The message with those pending events that are in its outbox; nothing if there are none. */
+export function withoutCreate(message: MessageDoc): MessageDoc[] {
+  const outbox = (message.outbox ?? []).filter(({ id }) => !message.isNew || id !== message._id);
+  return outbox.length > 0 ? [{ ...message, outbox }] : [];
+}
+
+/** What the sweep reads of a new message. */
+type NewMessage = Pick<MessageDoc, '_id' | 'channelId' | 'serverId' | 'thread'>;
+
+/** Repairs what a post or a delete of these messages may have left incomplete in their channels when its process died. */
+export async function repairChannels(platform: WorkerPlatform, messages: readonly NewMessage[]): Promise<void> {
+  const channels = new Map(messages.map((message) => [message.channelId, message])).values();
+  await forEachLimit([...channels], channelsAtOnce, async ({ channelId, serverId, thread }) => {
+    if (serverId === null) await refreshLastMessage(platform, channelId);
+    if (thread) await requestRecount(platform, channelId, relaxedWriteConcern);
+  });
+}
+
+/** For how many channels at once is read how far they are told, and how many are repaired at once. */
+const channelsAtOnce = 32;
 
 /**
  * Looks for the MESSAGE_CREATE of these messages in the log of every place of their channel. Returns the ids of those that are `missing` in one, the marks of the
@@ -38,12 +59,12 @@ const readsAtOnce = 32;
  */
 async function findTold(
   platform: WorkerPlatform,
-  messages: readonly Pick<MessageDoc, '_id' | 'channelId' | 'serverId'>[],
+  messages: readonly NewMessage[],
 ): Promise<{ missing: ReadonlySet<string>; marks: [place: string, ids: string[]][]; appended: Appended[] }> {
   const missing = new Set<string>();
   const appended: Appended[] = [];
   const looked: [string, string[]][] = [];
-  await forEachLimit([...groupBy(messages, ({ channelId }) => channelId)], readsAtOnce, async ([channelId, inChannel]) => {
+  await forEachLimit([...groupBy(messages, ({ channelId }) => channelId)], channelsAtOnce, async ([channelId, inChannel]) => {
     const ids = inChannel.map(({ _id }) => _id);
     const { places } = await findPlacesOfChannel(platform, { channelId, serverId: inChannel[0]?.serverId ?? null, isThread: false });
     for (const place of places) {
@@ -71,7 +92,7 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
   for (let from = await platform.announced.read(); from < below && !platform.hasEnded(); ) {
     const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
     const page = await platform.db.messages
-      .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1 } })
+      .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })
       .sort({ _id: 1 })
       .limit(pageSize)
       .hint('_id_')
@@ -84,7 +105,7 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
       platform,
       page.filter(({ _id }) => missing.has(_id)),
     );
-    await platform.confirm(appended);
+    await Promise.all([platform.confirm(appended), repairChannels(platform, page)]);
     from = page.length === pageSize ? (page.at(-1)?._id ?? end) : end;
     await platform.announced.record(from);
     for (const [place, ids] of marks) void platform.expireMarks(place, ids);

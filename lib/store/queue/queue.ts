@@ -34,11 +34,12 @@ export type StayWithKey = <N extends JobName>(name: N, data: JobData<N>) => void
 
 /**
  * State that a worker that stays with a key passes to the next run. `wakes`: the payloads of the wakes since the last run began, oldest first. `saved`: what
- * the last run stored here.
+ * the last run stored here. `epochs`: by partition, the epoch in which the runs before appended.
  */
 export interface RunState {
   wakes: unknown[];
   saved: unknown;
+  epochs: Map<number, number>;
 }
 
 /** The handlers of all kinds of jobs; a missing one is a compile error. `runState` is passed by a worker that stays with the key. */

@@ -72,7 +72,7 @@ export function createResidents(
   const wakeResident = createWakeResident(redis, keys);
   let isClosing = false;
 
-  const createRunState = (): RunState => ({ wakes: [], saved: null });
+  const createRunState = (): RunState => ({ wakes: [], saved: null, epochs: new Map() });
   const track = (work: Promise<void>): void => {
     const tracked = work.catch(() => undefined).finally(() => runningWork.delete(tracked));
     runningWork.add(tracked);
