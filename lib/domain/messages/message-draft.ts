@@ -6,6 +6,7 @@ import { hasPermission } from '../../base/permissions.ts';
 import { countCodePoints, isBlank, toWellFormed } from '../../base/text.ts';
 import type { Embed } from '../../contract/embed.ts';
 import { isDuplicateKey } from '../../store/mongo/database.ts';
+import { insertGrouped } from '../../store/mongo/grouped-inserts.ts';
 import type { MessageDoc, MessageDraft, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { loadAccounts } from '../accounts/public-profiles.ts';
@@ -222,7 +223,7 @@ export async function storeMessage(
       await prepare?.(newMessage._id);
       try {
         const stored = toInserted(newMessage, isInFlight);
-        await platform.db.messages.insertOne(stored, within());
+        await insertGrouped(platform.db.messages, stored, within);
         return { result: newMessage, isStored: true, messages: [stored] };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;

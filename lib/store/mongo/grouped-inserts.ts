@@ -1,0 +1,105 @@
+import { mongo } from 'mongoose';
+import { type Collection, isUnavailable, isWriteConflict } from './database.ts';
+
+/** While this many inserts into a collection run, further documents wait for one to end, but not longer than `maxWaitMs` milliseconds. */
+const maxRunning = 2;
+const maxWaitMs = 20;
+/** How many documents one command inserts at most. */
+const maxDocuments = 100;
+/** For how long after a fault each document is inserted alone, in milliseconds. A shard that is away then fails only its own documents. */
+const aloneMs = 5_000;
+
+type Document = { _id: string };
+/** Returns how long an insert may take from now on, in milliseconds; throws when it is too late. */
+type GetTimeout = () => { timeoutMS: number };
+
+interface Waiting {
+  doc: Document;
+  getTimeout: GetTimeout;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** The inserts into one collection. */
+interface Inserts {
+  waiting: Waiting[];
+  running: number;
+  aloneUntilMs: number;
+}
+
+const insertsByCollection = new WeakMap<object, Inserts>();
+
+async function insertAlone(collection: Collection<Document>, { doc, getTimeout, resolve, reject }: Waiting): Promise<boolean> {
+  try {
+    await collection.insertOne(doc, getTimeout());
+    resolve();
+    return true;
+  } catch (error) {
+    reject(error);
+    return !isUnavailable(error);
+  }
+}
+
+/** Those documents that a failed command did not insert although the database is available. Null if it is not, or if the outcome is unknown. */
+function findRefused(error: unknown, group: readonly Waiting[]): readonly Waiting[] | null {
+  if (!(error instanceof mongo.MongoBulkWriteError)) return isUnavailable(error) && !isWriteConflict(error) ? null : group;
+  return error.result.getWriteConcernError() ? null : [error.writeErrors].flat().map(({ index }) => group[index] as Waiting);
+}
+
+/** Inserts documents by one command; those that it refuses once more alone, which gives each its own error. False when the database was unavailable. */
+async function insertTogether(collection: Collection<Document>, group: readonly Waiting[]): Promise<boolean> {
+  let timeoutMS = Number.POSITIVE_INFINITY;
+  const inTime = group.filter(({ getTimeout, reject }) => {
+    try {
+      timeoutMS = Math.min(timeoutMS, getTimeout().timeoutMS);
+      return true;
+    } catch (error) {
+      reject(error);
+      return false;
+    }
+  });
+  if (inTime.length === 0) return true;
+  let refused: readonly Waiting[] = [];
+  try {
+    const docs = inTime.map(({ doc }) => doc);
+    await collection.insertMany(docs, { ordered: false, timeoutMS });
+  } catch (error) {
+    const found = findRefused(error, inTime);
+    if (!found) {
+      for (const { reject } of inTime) reject(error);
+      return false;
+    }
+    refused = found;
+  }
+  for (const one of inTime) if (!refused.includes(one)) one.resolve();
+  return !(await Promise.all(refused.map((one) => insertAlone(collection, one)))).includes(false);
+}
+
+function startInsert(collection: Collection<Document>, inserts: Inserts): void {
+  const group = inserts.waiting.splice(0, performance.now() < inserts.aloneUntilMs ? 1 : maxDocuments);
+  if (group.length === 0) return;
+  inserts.running++;
+  const insert = group[1] ? insertTogether(collection, group) : insertAlone(collection, group[0] as Waiting);
+  void insert.then((isAvailable) => {
+    inserts.running--;
+    if (!isAvailable) inserts.aloneUntilMs = performance.now() + aloneMs;
+    startInsert(collection, inserts);
+  });
+}
+
+/**
+ * Inserts a document. Documents that come while two inserts into the collection run are inserted together by the next command, which costs the database a third
+ * of single inserts. `getTimeout` is called just before the command is sent. Rejects with the error of this document alone, also if others of the command are
+ * refused; if the database does not answer, with the error of the command.
+ */
+export function insertGrouped<T extends Document>(collection: Collection<T>, doc: NoInfer<T>, getTimeout: GetTimeout): Promise<void> {
+  const untyped = collection as unknown as Collection<Document>;
+  const inserts = insertsByCollection.get(collection) ?? { waiting: [], running: 0, aloneUntilMs: 0 };
+  insertsByCollection.set(collection, inserts);
+  return new Promise((resolve, reject) => {
+    const waiting = { doc, getTimeout, resolve, reject };
+    inserts.waiting.push(waiting);
+    if (inserts.running < maxRunning || performance.now() < inserts.aloneUntilMs) startInsert(untyped, inserts);
+    else setTimeout(() => inserts.waiting.includes(waiting) && startInsert(untyped, inserts), maxWaitMs);
+  });
+}
