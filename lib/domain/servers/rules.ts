@@ -1,6 +1,7 @@
+import { perTurn } from '../../base/per-turn.ts';
 import type { Overwrite, ServerRules } from '../../base/permissions.ts';
 import { readByIds } from '../../store/mongo/batched-reads.ts';
-import { exists } from '../../store/mongo/database.ts';
+import { type Collections, type Database, withSharedFields } from '../../store/mongo/database.ts';
 import { toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
 import { toChannel } from './server-view.ts';
@@ -21,17 +22,47 @@ export interface StoredRules {
   members: { userId: string; roles: readonly string[]; joinId: string }[];
 }
 
-/** Waits until all changes of a server that began before are relayed; false if they are not within 5 s. Rejects when a store does not answer. */
-export const waitUntilRelayed = ({ db, serverChanges }: Platform, serverId: string): Promise<boolean> =>
-  serverChanges.waitUntilRelayed(serverId, async () => {
-    const isPending = { outboxAt: { $exists: true } };
-    const found = await Promise.all([
-      exists(db.servers, { _id: serverId, ...isPending }),
-      exists(db.members, { serverId, ...isPending }),
-      exists(db.channels, { serverId, ...isPending }),
+/** How many documents with pending events one query reads at most. */
+const pendingMax = 1_000;
+
+/** Those of these servers with pending events in their members or channels. */
+async function findPending(collection: Collections['members' | 'channels'], serverIds: readonly string[]): Promise<string[]> {
+  const pending = new Set<string>();
+  for (let rest = [...serverIds]; rest.length > 0; ) {
+    const page = await withSharedFields<{ serverId: string }>(collection)
+      .find({ serverId: { $in: rest }, outboxAt: { $exists: true } }, { projection: { serverId: 1 } })
+      .limit(pendingMax)
+      .toArray();
+    for (const { serverId } of page) pending.add(serverId);
+    rest = page.length === pendingMax ? rest.filter((id) => !pending.has(id)) : [];
+  }
+  return [...pending];
+}
+
+const pendingLoaders = new WeakMap<Database, (serverId: string) => Promise<boolean>>();
+
+/** Creates a function that tells whether events of a server are pending in the database. */
+const createPendingLoader = (db: Database): ((serverId: string) => Promise<boolean>) =>
+  perTurn(async (asked) => {
+    const serverIds = [...new Set(asked)];
+    const [servers, ...others] = await Promise.all([
+      db.servers.find({ _id: { $in: serverIds }, outboxAt: { $exists: true } }, { projection: { _id: 1 }, hint: '_id_' }).toArray(),
+      findPending(db.members, serverIds),
+      findPending(db.channels, serverIds),
     ]);
-    return found.includes(true);
+    const pending = new Set([...servers.map(({ _id }) => _id), ...others.flat()]);
+    return asked.map((id) => pending.has(id));
   });
+
+/**
+ * Waits until all changes of a server that began before are relayed; false if they are not within 5 s. Servers that are asked for in one turn of the event loop
+ * are looked up together. Rejects when a store does not answer.
+ */
+export function waitUntilRelayed({ db, serverChanges }: Platform, serverId: string): Promise<boolean> {
+  const isPending = pendingLoaders.get(db) ?? createPendingLoader(db);
+  pendingLoaders.set(db, isPending);
+  return serverChanges.waitUntilRelayed(serverId, () => isPending(serverId));
+}
 
 /** How many servers one query reads. */
 const serversPerQuery = 100;

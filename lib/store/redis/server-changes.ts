@@ -1,5 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { type IdSource, idEpochMs } from '../../base/ids.ts';
+import { perTurn } from '../../base/per-turn.ts';
 import { pollUntil } from '../../base/poll.ts';
 import { isUnavailable } from '../mongo/database.ts';
 import { idClockKey, inFlightKey, oldestInFlightLua, takeIdLua } from './horizon.ts';
@@ -85,14 +86,21 @@ redis.call('HSET', KEYS[3], 'epoch', epoch, 'relayed', ARGV[1])
 redis.call('PEXPIRE', KEYS[3], ${stateTtlMs})
 `;
 
-// KEYS: those of `recordLua`. ARGV: those of `horizonLua`, and the bound or ''. Returns '' or the bound for the next call, and whether no change is under way, so that
-// the database can tell whether events are pending.
+// KEYS: id clock, state of the partition, and for each server those changes that are under way and the state of its changes. ARGV: those of `horizonLua` without
+// the time, and for each server the bound or ''. Returns for each server '' or the bound for the next call, and whether no change is under way, so that the database
+// can tell whether events are pending.
 const relayedLua = `${areChangesRelayedLua}${takeIdLua}${nowLua}
-if areChangesRelayed(KEYS[4], KEYS[3], KEYS[2], now, tonumber(ARGV[5])) then return { '', 0 } end
-local isQuiet = oldestInFlight(KEYS[2], now) == '' and 1 or 0
-if ARGV[5] ~= '' then return { ARGV[5], isQuiet } end
-local bound = string.format('%.0f', takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])) + 1)
-return { bound, isQuiet }
+local out, bound = {}, nil
+for i = 1, (#KEYS - 2) / 2 do
+  local underWay, given = KEYS[2 * i + 1], ARGV[4 + i]
+  if areChangesRelayed(KEYS[2], KEYS[2 * i + 2], underWay, now, tonumber(given)) then
+    out[i] = { '', 0 }
+  else
+    bound = bound or string.format('%.0f', takeId(KEYS[1], now, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])) + 1)
+    out[i] = { given ~= '' and given or bound, oldestInFlight(underWay, now) == '' and 1 or 0 }
+  end
+end
+return out
 `;
 
 /** Times of ids in milliseconds. */
@@ -134,7 +142,7 @@ export function createServerChanges(redis: RedisClient, keys: Keys, ids: IdSourc
   const endScript = bindScript<null>(redis, 'parlanceEndChange', endLua);
   const horizonScript = bindScript<[string, string, string]>(redis, 'parlanceChangesHorizon', horizonLua);
   const recordScript = bindScript<null>(redis, 'parlanceRecordRelayed', recordLua);
-  const relayedScript = bindScript<[string, number]>(redis, 'parlanceChangesRelayed', relayedLua);
+  const relayedScript = bindScript<[bound: string, isQuiet: number][]>(redis, 'parlanceChangesRelayed', relayedLua);
 
   const toKeys = (serverId: string): string[] => {
     const partition = keys.partitionOf(serverId);
@@ -146,6 +154,13 @@ export function createServerChanges(redis: RedisClient, keys: Keys, ids: IdSourc
     ];
   };
   const toArgs = (serverId: string): (string | number)[] => [ids.lastMs(), ids.lastSequence(), keys.partitionOf(serverId), keys.partitions];
+  const askRelayed = Array.from({ length: keys.partitions }, (_, partition) =>
+    perTurn<{ serverId: string; bound: string }, [bound: string, isQuiet: number]>((asked) => {
+      const perServer = asked.flatMap(({ serverId }) => [inFlightKey(keys, serverId), changesKey(keys, serverId)]);
+      const args = [ids.lastMs(), ids.lastSequence(), partition, keys.partitions, ...asked.map(({ bound }) => bound)];
+      return relayedScript([idClockKey(keys, partition), `${keys.partitionPrefix(partition)}state`, ...perServer], args);
+    }),
+  );
 
   /** Records that a change begins. Returns the function that ends it, or lets it expire. */
   const begin = async (serverId: string): Promise<(isOutcomeKnown: boolean) => Promise<void>> => {
@@ -197,7 +212,8 @@ export function createServerChanges(redis: RedisClient, keys: Keys, ids: IdSourc
     async waitUntilRelayed(serverId, hasPending) {
       let bound = '';
       const check = async (): Promise<boolean> => {
-        const [next, isQuiet] = await relayedScript(toKeys(serverId), [...toArgs(serverId), bound]);
+        const ask = askRelayed[keys.partitionOf(serverId)] as (typeof askRelayed)[number];
+        const [next, isQuiet] = await ask({ serverId, bound });
         bound = next;
         return next === '' || (isQuiet === 1 && !(await hasPending()));
       };
