@@ -4,12 +4,11 @@ import type { Logger } from '../base/log.ts';
 import { openTracing } from '../base/open-tracing.ts';
 import { noTracing, type Tracing } from '../base/tracing.ts';
 import { type Caches, createCaches } from './caches.ts';
-import { type Announced, createAnnounced } from './mongo/announced.ts';
 import { openCheckedDatabase } from './mongo/app-key.ts';
 import type { Database } from './mongo/database.ts';
+import { checkPartitions, createLogState, type LogState } from './mongo/log-state.ts';
 import { type AccessVersions, createAccessVersions } from './redis/access-versions.ts';
 import { type Connections, createConnections } from './redis/connections.ts';
-import { checkPartitions } from './redis/log/acknowledged-numbers.ts';
 import { createKeys, type Keys } from './redis/log/keys.ts';
 import { createReadLastNumber, type ReadLastNumber } from './redis/log/retention.ts';
 import { openIds } from './redis/node-lease.ts';
@@ -27,7 +26,7 @@ export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'r
   readonly ids: IdSource;
   readonly accessVersions: AccessVersions;
   readonly serverChanges: ServerChanges;
-  readonly announced: Announced;
+  readonly logState: LogState;
   readonly tracing: Tracing;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
@@ -87,7 +86,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     ids,
     tracing,
     serverChanges,
-    announced: createAnnounced(db),
+    logState: createLogState(db),
     accessVersions: createAccessVersions(redis, keys, log, serverChanges),
     ...createConnections(redis, keys),
     readLastNumber: createReadLastNumber(redis, keys),

@@ -13,7 +13,6 @@ import { type Enqueue, type Handlers, openProducer, type Producer } from './queu
 import { createResidents, createWakeResident } from './queue/residents.ts';
 import { createWake } from './queue/wake.ts';
 import { type Acknowledge, createAcknowledge } from './redis/log/acknowledge.ts';
-import { createAcknowledgedNumbers } from './redis/log/acknowledged-numbers.ts';
 import { type Appender, createAppender } from './redis/log/append.ts';
 import { type Confirm, createConfirm } from './redis/log/confirm.ts';
 import { createEpochs } from './redis/log/epochs.ts';
@@ -158,9 +157,8 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   const common = await openCommonPlatform(config, log, 'worker');
   const appendConnection = await openRedis(config, log, 'log', { ...failFast, commandTimeout: 2_000 });
   const confirmConnection = await openRedis(config, log, 'confirm', { ...failFast, commandTimeout: 5_000 });
-  const acknowledgedNumbers = createAcknowledgedNumbers(common.db);
-  const epochs = createEpochs(appendConnection, common.keys, createLossLogger(log), acknowledgedNumbers);
-  const confirm = createConfirm(confirmConnection, common.keys, acknowledgedNumbers, epochs);
+  const epochs = createEpochs(appendConnection, common.keys, createLossLogger(log), common.logState);
+  const confirm = createConfirm(confirmConnection, common.keys, common.logState, epochs);
   const queue = createEnqueuePlatform(common);
   const blobs = openBlobs(config);
   const stopping = new AbortController();
@@ -206,7 +204,7 @@ const maxCachedByGateway = 500;
 /** Opens a gateway node's platform. */
 export async function openGatewayPlatform(config: Config, log: Logger): Promise<GatewayPlatform> {
   const common = await openCommonPlatform(config, log, 'gateway', maxCachedByGateway);
-  const epochs = createEpochs(common.redis, common.keys, createLossLogger(log), createAcknowledgedNumbers(common.db));
+  const epochs = createEpochs(common.redis, common.keys, createLossLogger(log), common.logState);
   return {
     ...common,
     sessions: createSessions(common.redis, common.keys),

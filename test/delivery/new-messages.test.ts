@@ -54,7 +54,7 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     const before = await stored(id);
     await sweepNewMessagesNow(api.worker);
     expect(await stored(id)).to.deep.equal(before);
-    expect((await api.worker.announced.read()) > id).to.equal(true);
+    expect((await api.worker.logState.readAnnounced()) > id).to.equal(true);
     await relay();
     expect(await created()).to.deep.equal([id]);
   });

@@ -3,8 +3,8 @@ import { limits } from '../../lib/base/limits.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { ConfigurationError } from '../../lib/base/process.ts';
+import { createLogState, type LogState } from '../../lib/store/mongo/log-state.ts';
 import { openGatewayPlatform } from '../../lib/store/platform.ts';
-import { type AcknowledgedNumbers, createAcknowledgedNumbers } from '../../lib/store/redis/log/acknowledged-numbers.ts';
 import { type Appender, createAppender, type NewEntry } from '../../lib/store/redis/log/append.ts';
 import { createConfirm } from '../../lib/store/redis/log/confirm.ts';
 import { type Entry, readEntry } from '../../lib/store/redis/log/entry.ts';
@@ -14,6 +14,8 @@ import { readPosition, writeNumbers, writePosition } from '../../lib/store/redis
 import { connectRedis } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 import { startGatewayFixture } from './gateway-fixture.ts';
+
+type Evidence = Pick<LogState, 'readAcknowledged' | 'recordAcknowledged'>;
 
 describe('gateway: the log', () => {
   const fixture = use(() => startGatewayFixture(1));
@@ -139,7 +141,7 @@ describe('gateway: the log', () => {
     const at = (): string => own.partitionPrefix(0);
     /** A worker that acknowledges the events it appends. */
     const process = (
-      evidence: AcknowledgedNumbers = { read: () => Promise.resolve(0), record: () => Promise.resolve() },
+      evidence: Evidence = { readAcknowledged: () => Promise.resolve(0), recordAcknowledged: () => Promise.resolve() },
     ): { append: (...what: Parameters<Appender['append']>) => Promise<void>; losses: () => number } => {
       let losses = 0;
       const epochs = createEpochs(redis, own, () => losses++, evidence);
@@ -162,16 +164,19 @@ describe('gateway: the log', () => {
     });
 
     it('a process that starts after a restart reads from the database what was acknowledged', async () => {
-      await process(createAcknowledgedNumbers(fixture.worker.db)).append('server:1', [event()]);
+      await process(createLogState(fixture.worker.db)).append('server:1', [event()]);
       await restart(1);
-      const next = process(createAcknowledgedNumbers(fixture.worker.db));
+      const next = process(createLogState(fixture.worker.db));
       await next.append('server:1', [event()]);
       expect(next.losses()).to.equal(1);
       expect(Number(await redis.hget(`${at()}state`, 'floor'))).to.equal(3 * epochSize);
     });
 
     it('a completely lost log restarts above the acknowledged numbers', async () => {
-      const evidence: AcknowledgedNumbers = { read: () => Promise.resolve(7 * epochSize + 3), record: () => Promise.resolve() };
+      const evidence: Evidence = {
+        readAcknowledged: () => Promise.resolve(7 * epochSize + 3),
+        recordAcknowledged: () => Promise.resolve(),
+      };
       const one = process(evidence);
       await one.append('server:1', [event()]);
       expect(one.losses()).to.equal(1);
@@ -183,12 +188,12 @@ describe('gateway: the log', () => {
       const { append } = createAppender(redis, own, epochs, createMetrics('worker').events);
       const { appended } = await append('server:1', [event()]);
       await restart(1);
-      const confirm = createConfirm(redis, own, createAcknowledgedNumbers(fixture.worker.db), epochs);
-      const before = await createAcknowledgedNumbers(fixture.worker.db).read(0);
+      const confirm = createConfirm(redis, own, createLogState(fixture.worker.db), epochs);
+      const before = await createLogState(fixture.worker.db).readAcknowledged(0);
       expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('Redis lost the appended events');
       await epochs.syncEpoch(0);
       expect(await confirm(appended).catch((error: Error) => error.message)).to.equal('Redis lost the appended events');
-      expect(await createAcknowledgedNumbers(fixture.worker.db).read(0)).to.equal(before);
+      expect(await createLogState(fixture.worker.db).readAcknowledged(0)).to.equal(before);
     });
 
     it('a restart that lost acknowledged entries raises the floor once, and numbers never repeat', async () => {

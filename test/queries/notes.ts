@@ -4,10 +4,7 @@
 
 /** By the reason, the callers whose queries are few, because no message, connection or relayed event waits for them: files, or files and functions. */
 const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
-  start: [
-    /^lib\/store\/(mongo\/(app-key|schema-check)|redis\/node-lease)\.ts/,
-    /^lib\/store\/redis\/log\/acknowledged-numbers\.ts checkPartitions/,
-  ],
+  start: [/^lib\/store\/(mongo\/(app-key|schema-check)|redis\/node-lease)\.ts/, /^lib\/store\/mongo\/log-state\.ts checkPartitions/],
   migration: [/^lib\/store\/mongo\/(fold-searches|migrate|migration-lock|migrations|move-reactions)\.ts/],
   operator: [/^apps\/operator\//, /^lib\/domain\/key-rotation\.ts/, /^lib\/domain\/operators\//, /^lib\/domain\/servers\/grants\.ts/],
   backup: [/^lib\/domain\/backup\//, /^lib\/store\/mongo\/(backup-lease|restore-mark)\.ts/, /^lib\/store\/redis\/log\/restored-log\.ts/],

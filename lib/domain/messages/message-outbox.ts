@@ -214,7 +214,7 @@ async function readPendingMessages(
 async function* read(platform: WorkerPlatform, channelId: string, { relayed, runState }: ReadOptions): AsyncGenerator<PendingBatch, void> {
   let after: string | null = null;
   for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
-    if (!fromWakes) after ??= await platform.announced.read();
+    if (!fromWakes) after ??= await platform.logState.readAnnounced();
     const pending: PendingMessages & { to?: string } = fromWakes
       ? { ...fromWakes, messages: fromWakes.messages.map(withCreate) }
       : await readPendingMessages(platform, channelId, relayed, after ?? '');

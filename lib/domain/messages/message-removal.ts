@@ -43,7 +43,7 @@ export async function deleteExpiredMessages(
   limit: number,
 ): Promise<{ read: number; deleted: number }> {
   const { messages } = platform.db;
-  const announcedTo = await platform.announced.read();
+  const announcedTo = await platform.logState.readAnnounced();
   const until = announcedTo < before ? announcedTo : before; // the events of later ones may be pending
   const found = await messages
     .find({ channelId, _id: { $lt: until } }, { projection: expiredFields })

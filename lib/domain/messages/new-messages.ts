@@ -89,7 +89,7 @@ const writeSize = 100;
 export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> {
   const { below, doubtful } = await platform.messageOrder.readSettled();
   await addToOutboxes(platform, doubtful);
-  for (let from = await platform.announced.read(); from < below && !platform.hasEnded(); ) {
+  for (let from = await platform.logState.readAnnounced(); from < below && !platform.hasEnded(); ) {
     const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
     const page = await platform.db.messages
       .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })
@@ -107,7 +107,7 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
     );
     await Promise.all([platform.confirm(appended), repairChannels(platform, page)]);
     from = page.length === pageSize ? (page.at(-1)?._id ?? end) : end;
-    await platform.announced.record(from);
+    await platform.logState.recordAnnounced(from);
     for (const [place, ids] of marks) void platform.expireMarks(place, ids);
   }
 }
@@ -116,8 +116,8 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
 const overdueMs = 8_000;
 
 /** How old the oldest new message is that is overdue, in milliseconds; 0 when there is none. */
-export async function newMessageAgeMs({ db, announced, config, now }: Platform): Promise<number> {
-  const announcedTo = await announced.read();
+export async function newMessageAgeMs({ db, logState, config, now }: Platform): Promise<number> {
+  const announcedTo = await logState.readAnnounced();
   if (now() - idTimeMs(announcedTo) < overdueMs * config.STORE_TIMEOUT_FACTOR) return 0;
   const query = db.messages.find({ _id: { $gt: announcedTo }, isNew: true }, { projection: { _id: 1 } });
   const [oldest] = await query.sort({ _id: 1 }).limit(1).hint('_id_').toArray();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../../../base/group-by.ts';
+import type { LogState } from '../../mongo/log-state.ts';
 import type { RedisClient } from '../redis.ts';
-import type { AcknowledgedNumbers } from './acknowledged-numbers.ts';
 import { type Epochs, getEpoch } from './epochs.ts';
 import type { Keys } from './keys.ts';
 
@@ -37,7 +37,7 @@ class EventsLost extends Error {}
 export function createConfirm(
   redis: RedisClient,
   keys: Keys,
-  acknowledgedNumbers: Pick<AcknowledgedNumbers, 'record'>,
+  logState: Pick<LogState, 'recordAcknowledged'>,
   epochs: Pick<Epochs, 'acknowledge'>,
 ): Confirm {
   /** The partitions whose master reported a replica last time. */
@@ -95,6 +95,6 @@ export function createConfirm(
     await Promise.all(numbersByPartition.map(([partition, numbers]) => confirmPartition(partition, numbers)));
     const highest = new Map(numbersByPartition.map(([partition, numbers]) => [partition, Math.max(...numbers)]));
     for (const [partition, number] of highest) epochs.acknowledge(partition, number);
-    await acknowledgedNumbers.record(highest);
+    await logState.recordAcknowledged(highest);
   };
 }

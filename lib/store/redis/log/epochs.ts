@@ -1,5 +1,5 @@
+import type { LogState } from '../../mongo/log-state.ts';
 import { bindScript, onConnectionLost, type RedisClient } from '../redis.ts';
-import type { AcknowledgedNumbers } from './acknowledged-numbers.ts';
 import type { Keys } from './keys.ts';
 
 /** The numbers of epoch e are e · 2^40 + 1, e · 2^40 + 2 and so on. They never repeat, whatever Redis loses. */
@@ -79,14 +79,9 @@ export interface Epochs {
 }
 
 /**
- * Binds the epochs of all partitions to `redis`. Calls `onLoss` when acknowledged entries were lost. `acknowledgedNumbers` has those of all processes.
+ * Binds the epochs of all partitions to `redis`. Calls `onLoss` when acknowledged entries were lost. `logState` has the acknowledged numbers of all processes.
  */
-export function createEpochs(
-  redis: RedisClient,
-  keys: Keys,
-  onLoss: () => void,
-  acknowledgedNumbers?: Pick<AcknowledgedNumbers, 'read'>,
-): Epochs {
+export function createEpochs(redis: RedisClient, keys: Keys, onLoss: () => void, logState?: Pick<LogState, 'readAcknowledged'>): Epochs {
   const script = bindScript<[string, string, string, string, number, ...string[]]>(redis, 'parlanceBoot', syncLua);
   const states = Array.from({ length: keys.partitions }, () => ({ runId: '', epoch: 0, acknowledged: 0, floor: 0 }));
   const getState = (partition: number): (typeof states)[number] => {
@@ -107,7 +102,7 @@ export function createEpochs(
     async syncEpoch(partition) {
       const state = getState(partition);
       const prefix = keys.partitionPrefix(partition);
-      if (acknowledgedNumbers) state.acknowledged = Math.max(state.acknowledged, await acknowledgedNumbers.read(partition));
+      if (logState) state.acknowledged = Math.max(state.acknowledged, await logState.readAcknowledged(partition));
       const knownEpoch = Math.max(state.epoch, getEpoch(state.acknowledged));
       const reply = await script([`${prefix}state`, `${prefix}n`, `${prefix}ends`], [knownEpoch, state.acknowledged]);
       const [runId, epoch, lastNumber, floor, isRaised, ...ends] = reply;
