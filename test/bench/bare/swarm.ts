@@ -27,11 +27,16 @@ const messageStart = Buffer.from('{"op":0,"t":"MESSAGE_CREATE"');
 const isMessage = (data: Buffer): boolean =>
   data[13] === 0x4d && data.compare(messageStart, 0, messageStart.length, 0, messageStart.length) === 0;
 
+/** How many sockets have the same address: fewer than one address may open at once. */
+const socketsPerAddress = 1_000;
+
 function connect(url: string, token: string | null): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, { perMessageDeflate: false });
+    const localAddress = `127.0.0.${1 + (Math.floor(sockets.length / socketsPerAddress) % 250)}`;
+    const socket = new WebSocket(url, { perMessageDeflate: false, localAddress });
     sockets.push(socket);
     socket.on('error', reject);
+    socket.on('close', (code, reason) => reject(new Error(`closed with ${code} ${reason.toString()}`)));
     if (token === null) {
       socket.on('message', count);
       socket.on('open', () => resolve());
