@@ -37,13 +37,13 @@ describe('gateway: the log', () => {
   it('appends an event to a place once, also when called repeatedly and in parallel', async () => {
     const one = event();
     await Promise.all([1, 2, 3].map(() => fixture.worker.append('server:once', [one])));
-    await fixture.worker.expireMarks('server:once', [one.id]);
+    await fixture.worker.expireMarks([{ place: 'server:once', id: one.id }]);
     await fixture.worker.append('server:once', [one]);
     expect(await entriesOf('server:once')).to.have.length(1);
     expect(await redis.pttl(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
     // Redis has lost the marks, and a worker that read the event before the acknowledgement appends it again.
     await redis.del(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`);
-    await fixture.worker.expireMarks('server:once', [one.id]);
+    await fixture.worker.expireMarks([{ place: 'server:once', id: one.id }]);
     await fixture.worker.confirm((await fixture.worker.append('server:once', [one])).appended);
     expect(await entriesOf('server:once')).to.have.length(1);
     await fixture.worker.append('server:twice', [one]);

@@ -62,8 +62,9 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   // The event id is made from the mark, so that each mark is sent once however often this runs.
   const eventId = `read-${channelId}-${mark.messageId}`;
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  await appendEvents(platform, [createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data)]);
-  void platform.expireMarks(accountPlace(userId), [eventId]);
+  const event = createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data);
+  await appendEvents(platform, [event]);
+  void platform.expireMarks([event]);
 }
 
 /** How many channels are looked up in the database at once. */

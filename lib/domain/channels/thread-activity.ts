@@ -58,11 +58,12 @@ export async function decrementMessageCount(platform: Platform, threadId: string
 }
 
 /**
- * Requests a recount of a thread's messages once the thread is quiet. The relay does this when it acknowledges events of created and deleted messages. So the
- * number is right in the end, even if a process died or was late between a message and its count.
+ * Requests a recount of the messages of threads once these are quiet. Called when events of created and deleted messages are acknowledged. So the number is right
+ * in the end, even if a process died or was late between a message and its count.
  */
-export async function requestRecount(platform: Platform, threadId: string, options: object = {}): Promise<void> {
-  await platform.db.channels.updateOne({ _id: threadId, kind: 'thread' }, { $set: { recountAt: new Date(platform.now()) } }, options);
+export async function requestRecounts({ db, now }: Platform, threadIds: readonly string[], options: object = {}): Promise<void> {
+  if (threadIds.length === 0) return;
+  await db.channels.updateMany({ _id: { $in: [...threadIds] }, kind: 'thread' }, { $set: { recountAt: new Date(now()) } }, options);
 }
 
 /** Recounts the messages of threads that were active and are quiet now. */

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import { exists } from '../../store/mongo/database.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
-import { createPlacedEvent, findPlacesOfChannel, keepAllMarks } from '../events/placed-events.ts';
+import { createPlacedEvent, findPlacesOfChannel } from '../events/placed-events.ts';
 import { appendEvents } from '../events/relay.ts';
 import { type Actor, locateChannel } from '../members/access.ts';
 import { requireMessageChannel } from './channel-context.ts';
@@ -44,6 +44,6 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
     const visibility = { channelId: viewedAs, exceptAccount: userId };
     const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, visibility));
     await appendEvents(platform, events);
-    void keepAllMarks(platform, events);
+    void platform.expireMarks(events);
   }
 }

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { groupBy } from '../../base/group-by.ts';
 import type { EventName, LoggedData } from '../../contract/events.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { NewEntry } from '../../store/redis/log/append.ts';
@@ -50,24 +49,4 @@ async function findThreadParent({ db }: WorkerPlatform, channelId: string): Prom
   const parentId = channel?.kind === 'thread' ? channel.parentId : null;
   if (channel) threadParents.set(channelId, parentId ?? '');
   return parentId;
-}
-
-/**
- * Calls `expireMarks` for events that are no longer in an outbox, so that a paused worker cannot append them again. Never rejects. The marks of new messages stay
- * until the sweep has seen them.
- */
-export async function keepAllMarks({ expireMarks }: WorkerPlatform, events: readonly PlacedEvent[]): Promise<void> {
-  const keepIn = ([place, inPlace]: [string, PlacedEvent[]]): Promise<void> =>
-    expireMarks(
-      place,
-      inPlace.map(({ id }) => id),
-    );
-  await Promise.all(
-    [
-      ...groupBy(
-        events.filter(({ newIn }) => newIn === undefined),
-        ({ place }) => place,
-      ),
-    ].map(keepIn),
-  );
 }

@@ -26,7 +26,7 @@ import { newMessageAgeMs } from '../messages/new-messages.ts';
 import { serverOutbox } from '../servers/server-outbox.ts';
 import { appendTraced } from './event-traces.ts';
 import { batchLifeMs, type OutboxDocuments, type PendingBatch } from './outbox-source.ts';
-import { keepAllMarks, type PlacedEvent } from './placed-events.ts';
+import type { PlacedEvent } from './placed-events.ts';
 
 /** Every outbox: the messages of a channel; a server with its members and channels; an account; an interaction. */
 const sources = { channel: messageOutbox, server: serverOutbox, account: accountOutbox, interaction: interactionOutbox };
@@ -209,7 +209,7 @@ export async function relayBatch(
   if (broadcast) await platform.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
-  const acknowledged = pending.acknowledge(appended).then(() => keepAllMarks(platform, events));
+  const acknowledged = pending.acknowledge(appended).then(() => platform.expireMarks(events));
   acknowledged.catch(() => undefined); // handled where it is awaited
   return { appended, acknowledged };
 }

@@ -1,10 +1,13 @@
 import { readEmoji } from '../../base/emoji.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { Message } from '../../contract/message.ts';
+import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, type OutboxEntry, pendingIndex } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import type { Told } from '../../store/redis/log/append.ts';
+import { refreshLastMessage } from '../channels/dm-activity.ts';
+import { requestRecounts } from '../channels/thread-activity.ts';
 import { collectTraces } from '../events/event-traces.ts';
 import {
   hasLifecycleEvent,
@@ -20,7 +23,7 @@ import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../eve
 import { type PendingMessages, saveRunState, takeWakeMessages } from '../events/wake-messages.ts';
 import { afterAllFollowers, clearTombstones, removableTombstones } from './crosspost-tombstones.ts';
 import { toMessages } from './message-view.ts';
-import { repairChannels, withCreate, withoutCreate } from './new-messages.ts';
+import { withCreate, withoutCreate } from './new-messages.ts';
 import { completeRelayedChanges } from './reaction-changes.ts';
 
 /** How many documents, and how many events, one batch takes. The events of one document are never split. */
@@ -135,8 +138,11 @@ const toKeys = (messages: readonly MessageDoc[]) => ({
 async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   const { platform } = batches[0] as RelayedMessages;
   const messages = batches.flatMap((one) => one.messages);
-  const isRepaired = ({ serverId, outbox }: MessageDoc): boolean => serverId === null || hasLifecycleEvent(outbox);
-  await repairChannels(platform, messages.filter(isRepaired));
+  // A post or a delete may have left these incomplete when its process died.
+  for (const channelId of new Set(messages.flatMap((one) => (one.serverId === null ? one.channelId : []))))
+    await refreshLastMessage(platform, channelId);
+  const threads = messages.flatMap(({ channelId, thread, outbox }) => (thread && hasLifecycleEvent(outbox) ? channelId : []));
+  await requestRecounts(platform, [...new Set(threads)], relaxedWriteConcern);
   await completeRelayedChanges(platform, messages);
   const tombstones = messages.filter((message) => message.deleted);
   const removable = tombstones.length ? await removableTombstones(platform, tombstones) : [];
@@ -154,9 +160,9 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
 }
 
 /** How far the new messages of the channel of this one are told: up to which id in all its places; '~' for a DM that is gone, as nobody is told of it. */
-async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<Pick<Told, 'id' | 'appended'>> {
+async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<Told> {
   const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
-  const told = await Promise.all(places.map((place) => platform.readTold(place, channelId, [])));
+  const told = await Promise.all(places.map((place) => platform.readTold(place, channelId)));
   return { id: told.map(({ id }) => id).sort()[0] ?? '~', appended: told.flatMap(({ appended }) => appended) };
 }
 

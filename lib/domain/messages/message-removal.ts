@@ -1,7 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import type { FilesPlatform, Platform } from '../../store/platform.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
-import { requestRecount } from '../channels/thread-activity.ts';
+import { requestRecounts } from '../channels/thread-activity.ts';
 import { markFilesUndecided } from '../files/files.ts';
 import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
 import { tombstoneUpdate } from './messages.ts';
@@ -71,7 +71,7 @@ export async function deleteExpiredMessages(
   }
   for (const { _id } of withFiles) platform.wake('settle-files', { messageId: _id });
   if (first.serverId === null) await refreshLastMessage(platform, channelId);
-  if (first.thread) await requestRecount(platform, channelId);
+  if (first.thread) await requestRecounts(platform, [channelId]);
   await platform.messageOrder.newestMessages.forget(channelId);
   return { read: found.length, deleted };
 }

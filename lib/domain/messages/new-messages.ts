@@ -1,15 +1,14 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
-import { groupBy } from '../../base/group-by.ts';
 import { composeId, idTimeMs } from '../../base/ids.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
+import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { entryTime, type MessageEvent, type OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
-import type { Appended } from '../../store/redis/log/confirm.ts';
+import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
-import { requestRecount } from '../channels/thread-activity.ts';
+import { requestRecounts } from '../channels/thread-activity.ts';
 import { batchLifeMs } from '../events/outbox-source.ts';
-import { findPlacesOfChannel } from '../events/placed-events.ts';
 
 /** The MESSAGE_CREATE of a message. Its id is that of the message. */
 const toCreateEntry = ({ _id, nonce, trace }: MessageDoc): OutboxEntry<MessageEvent> => ({
@@ -38,43 +37,31 @@ export function withoutCreate(message: MessageDoc): MessageDoc[] {
   return outbox.length > 0 ? [{ ...message, outbox }] : [];
 }
 
-/** What the sweep reads of a new message. */
+/** What the sweep reads of a new message, and of a DM. */
 type NewMessage = Pick<MessageDoc, '_id' | 'channelId' | 'serverId' | 'thread'>;
+type SweptDm = Pick<DmDoc, '_id' | 'userIds' | 'lastMessageId'>;
 
-/** Repairs what a post or a delete of these messages may have left incomplete in their channels when its process died. */
-export async function repairChannels(platform: WorkerPlatform, messages: readonly NewMessage[]): Promise<void> {
-  const channels = new Map(messages.map((message) => [message.channelId, message])).values();
-  await forEachLimit([...channels], channelsAtOnce, async ({ channelId, serverId, thread }) => {
-    if (serverId === null) await refreshLastMessage(platform, channelId);
-    if (thread) await requestRecount(platform, channelId, relaxedWriteConcern);
-  });
+/** How many DMs are repaired at once. */
+const repairsAtOnce = 8;
+
+/** Reads the DMs of these messages, by id. */
+async function readDms({ db }: WorkerPlatform, messages: readonly NewMessage[]): Promise<Map<string, SweptDm>> {
+  const ids = new Set(messages.flatMap(({ channelId, serverId }) => (serverId === null ? channelId : [])));
+  if (ids.size === 0) return new Map();
+  const dms = await db.dms.find({ _id: { $in: [...ids] } }, { projection: { userIds: 1, lastMessageId: 1 } }).toArray();
+  return new Map(dms.map((dm) => [dm._id, dm]));
 }
 
-/** For how many channels at once is read how far they are told, and how many are repaired at once. */
-const channelsAtOnce = 32;
-
-/**
- * Looks for the MESSAGE_CREATE of these messages in the log of every place of their channel. Returns the ids of those that are `missing` in one, the marks of the
- * others by place, and what `confirm` needs before these may be acknowledged.
- */
-async function findTold(
-  platform: WorkerPlatform,
-  messages: readonly NewMessage[],
-): Promise<{ missing: ReadonlySet<string>; marks: [place: string, ids: string[]][]; appended: Appended[] }> {
-  const missing = new Set<string>();
-  const appended: Appended[] = [];
-  const looked: [string, string[]][] = [];
-  await forEachLimit([...groupBy(messages, ({ channelId }) => channelId)], channelsAtOnce, async ([channelId, inChannel]) => {
-    const ids = inChannel.map(({ _id }) => _id);
-    const { places } = await findPlacesOfChannel(platform, { channelId, serverId: inChannel[0]?.serverId ?? null, isThread: false });
-    for (const place of places) {
-      const told = await platform.readTold(place, channelId, ids);
-      for (const id of told.missing) missing.add(id);
-      appended.push(...told.appended);
-      looked.push([place, ids]);
-    }
-  });
-  return { missing, appended, marks: looked.map(([place, ids]) => [place, ids.filter((id) => !missing.has(id))]) };
+/** Repairs what the posts of these messages, oldest first, may have left incomplete: the last message of a DM, and the count of a thread. */
+async function repairChannels(platform: WorkerPlatform, messages: readonly NewMessage[], dms: Map<string, SweptDm>): Promise<void> {
+  const newest = new Map(messages.map(({ channelId, _id }) => [channelId, _id]));
+  const outdated = [...dms.values()].filter(({ _id, lastMessageId }) => (lastMessageId ?? '') < (newest.get(_id) ?? ''));
+  await forEachLimit(outdated, repairsAtOnce, ({ _id }) => refreshLastMessage(platform, _id));
+  await requestRecounts(
+    platform,
+    [...new Set(messages.flatMap(({ channelId, thread }) => (thread ? channelId : [])))],
+    relaxedWriteConcern,
+  );
 }
 
 /** How many new messages the sweep reads at once, over which time at most, in milliseconds, and how many it changes in one write. */
@@ -98,17 +85,22 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
       .hint('_id_')
       .toArray();
     const startMs = performance.now();
-    const { missing, marks, appended } = await findTold(platform, page);
+    const dms = await readDms(platform, page);
+    const toPlaces = ({ channelId, serverId }: NewMessage): string[] =>
+      serverId === null ? (dms.get(channelId)?.userIds.map(accountPlace) ?? []) : [serverPlace(serverId)];
+    const events = page.flatMap((message) => toPlaces(message).map((place) => ({ place, id: message._id })));
+    const { isMarked, appended } = await platform.readMarks(events);
+    const missing = new Set(events.filter((_, index) => !isMarked[index]).map(({ id }) => id));
     // The marks may have expired if another worker has done this meanwhile.
     if (performance.now() - startMs > batchLifeMs) throw new Error('looking at new messages took too long; they will be read again');
     await addToOutboxes(
       platform,
       page.filter(({ _id }) => missing.has(_id)),
     );
-    await Promise.all([platform.confirm(appended), repairChannels(platform, page)]);
+    await Promise.all([platform.confirm(appended), repairChannels(platform, page, dms)]);
     from = page.length === pageSize ? (page.at(-1)?._id ?? end) : end;
     await platform.logState.recordAnnounced(from);
-    for (const [place, ids] of marks) void platform.expireMarks(place, ids);
+    void platform.expireMarks(events.filter(({ id }) => !missing.has(id)));
   }
 }
 

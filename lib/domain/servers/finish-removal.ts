@@ -6,7 +6,6 @@ import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { beginAccountRemoval, finishAccount } from '../accounts/finish-account-removal.ts';
-import { keepAllMarks } from '../events/placed-events.ts';
 import { appendEvents } from '../events/relay.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/membership.ts';
@@ -33,7 +32,7 @@ async function appendThreadDeletes(
 ): Promise<void> {
   const events = ids.map((id) => newChannelDelete(serverId, id, { channelId: _id, overwrites }));
   await platform.confirm(await appendEvents(platform, events));
-  if (isLast) await keepAllMarks(platform, events);
+  if (isLast) await platform.expireMarks(events);
 }
 
 /**
@@ -128,7 +127,7 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
     await platform.confirm(await appendEvents(platform, batch));
   }
   await deleteRemoval(platform, removal);
-  void keepAllMarks(platform, events);
+  void platform.expireMarks(events);
 }
 
 /**

@@ -1,9 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { groupBy } from '../../../base/group-by.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Metrics } from '../../../base/metrics.ts';
+import { perTurn } from '../../../base/per-turn.ts';
 import type { EventData, EventName } from '../../../contract/events.ts';
 import { idClockKey, inFlightKey } from '../horizon.ts';
-import { bindScript, nowLua, type RedisClient, retryDuringFailover } from '../redis.ts';
+import { bindScript, nowLua, type RedisClient, readKeys, retryDuringFailover } from '../redis.ts';
 import { areChangesRelayedLua, changesKey } from '../server-changes.ts';
 import { type Appended, findHighestPerEpoch } from './confirm.ts';
 import { serializeHeadStart, type Visibility } from './entry.ts';
@@ -120,8 +121,6 @@ const toldKey = (keys: Keys, place: string, channelId: string): string =>
 /** How many events and bytes one script call appends at most. Redis is blocked during the call. */
 const maxEventsPerCall = 100;
 const maxBytesPerCall = 256 * 1024;
-/** How many marks one script call lets expire at most. */
-const maxMarksPerCall = 1_000;
 
 /** Splits `events` into parts, one for each script call. */
 function splitIntoCalls(events: readonly NewEntry[]): NewEntry[][] {
@@ -163,15 +162,17 @@ export interface AppendResult {
 const toAppended = (partition: number, numbers: readonly number[], appendEpoch: number): Appended[] =>
   findHighestPerEpoch(numbers.filter((number) => number > 0)).map((number) => ({ partition, number, appendEpoch }));
 
-/** How far new messages of a channel are told in a place, which means that their MESSAGE_CREATE is in its log, or was within the last 24 hours. */
+/**
+ * How far the new messages of a channel are told in a place: the newest one whose MESSAGE_CREATE is in the log, or was within the last 24 hours; '' for none. All
+ * older ones are told before it, unless Redis lost which inserts were under way. `appended` is the argument for `confirm`.
+ */
 export interface Told {
-  /** The newest one that is told; '' for none. All older ones are told before it, unless Redis lost which inserts were under way. */
   id: string;
-  /** Those messages among the given ones that are not told. */
-  missing: string[];
-  /** The argument for `confirm`. */
   appended: Appended[];
 }
+
+/** An event in the log of a place, and its mark. */
+export type Marked = Pick<NewEntry, 'id' | 'newIn'> & { place: string };
 
 /** What a worker uses to append to the log. */
 export interface Appender {
@@ -182,10 +183,14 @@ export interface Appender {
    * with `ChangesRelayed` if another worker has relayed changes of the server meanwhile.
    */
   readonly append: (place: string, events: readonly NewEntry[], options?: AppendOptions) => Promise<AppendResult>;
-  /** How far the new messages of a channel are told in a place, and which of these messages are not. */
-  readonly readTold: (place: string, channelId: string, messageIds: readonly string[]) => Promise<Told>;
-  /** Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. Never rejects. */
-  readonly expireMarks: (place: string, eventIds: readonly string[]) => Promise<void>;
+  readonly readTold: (place: string, channelId: string) => Promise<Told>;
+  /** Whether each of these events has a mark: it is in the log of its place, or was acknowledged within the last 10 minutes. With the argument for `confirm`. */
+  readonly readMarks: (events: readonly Marked[]) => Promise<{ isMarked: boolean[]; appended: Appended[] }>;
+  /**
+   * Lets the marks of acknowledged events expire after the time for which a worker may be paused after it has read these events. The marks of new messages stay
+   * until the sweep has seen them. Never rejects.
+   */
+  readonly expireMarks: (events: readonly Marked[]) => Promise<void>;
   /** Publishes an event without a log to all nodes, once for each id. Sessions that are not connected miss it. Rejects while Redis is unavailable. */
   readonly broadcast: (message: Broadcast) => Promise<void>;
 }
@@ -255,14 +260,12 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
     throw new Error('Redis restarted several times while events were appended');
   };
 
-  /** The marks of each partition that one call lets expire: those of all batches that are acknowledged at the same time. */
-  const expiries = new Map<number, { marks: string[]; ended: Promise<void> }>();
-  const expireNow = async (partition: number): Promise<void> => {
-    const { marks = [] } = expiries.get(partition) ?? {};
-    expiries.delete(partition);
-    for (let start = 0; start < marks.length; start += maxMarksPerCall)
-      await expireMarksScript(marks.slice(start, start + maxMarksPerCall), []).catch(() => undefined);
-  };
+  const expireMark = Array.from({ length: keys.partitions }, () =>
+    perTurn<string, null>(async (marks) => {
+      await expireMarksScript([...marks], []).catch(() => undefined);
+      return marks.map(() => null);
+    }),
+  );
 
   return {
     async append(place, newEntries, { requiredEpochs, afterChanges, relayedMs } = {}) {
@@ -282,20 +285,32 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       }
       return { numbers, appended: toAppended(partition, numbers, requiredEpoch as number) };
     },
-    async readTold(place, channelId, messageIds) {
+    async readTold(place, channelId) {
       const partition = keys.partitionOf(place);
       if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
-      const [told, ...marks] = await redis.mget(toldKey(keys, place, channelId), ...messageIds.map((id) => markKey(keys, place, id)));
-      const [id = '', number = 0] = told?.split(' ') ?? [];
-      const missing = messageIds.filter((_, at) => marks[at] === null);
-      return { id, missing, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
+      const [id = '', number = 0] = (await redis.get(toldKey(keys, place, channelId)))?.split(' ') ?? [];
+      return { id, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
     },
-    async expireMarks(place, eventIds) {
-      const partition = keys.partitionOf(place);
-      const call = expiries.get(partition) ?? { marks: [], ended: nextTurn().then(() => expireNow(partition)) };
-      expiries.set(partition, call);
-      call.marks.push(...eventIds.map((id) => markKey(keys, place, id)));
-      await call.ended;
+    async readMarks(marked) {
+      const numbers = await readKeys(
+        redis,
+        marked.map(({ place, id }) => markKey(keys, place, id)),
+      );
+      const byPartition = groupBy([...numbers.keys()], (index) => keys.partitionOf((marked[index] as Marked).place));
+      const toNumbers = (indexes: readonly number[]): number[] => indexes.map((index) => Number(numbers[index] ?? 0));
+      return {
+        isMarked: numbers.map((number) => number !== null),
+        appended: [...byPartition].flatMap(([partition, indexes]) => toAppended(partition, toNumbers(indexes), epochs.epoch(partition))),
+      };
+    },
+    async expireMarks(acknowledged) {
+      const isAcknowledged = ({ newIn }: Marked): boolean => newIn === undefined;
+      await Promise.all(
+        acknowledged.filter(isAcknowledged).map(({ place, id }) => {
+          const expire = expireMark[keys.partitionOf(place)] as (typeof expireMark)[number];
+          return expire(markKey(keys, place, id));
+        }),
+      );
     },
     async broadcast(message) {
       const at = [markKey(keys, broadcastPlace, message.id), keys.channel(broadcastPlace)];
