@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Page } from 'playwright-core';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Server } from '../../lib/contract/server.ts';
 import { type Person, signUp, usePages } from './browser.ts';
@@ -23,6 +24,11 @@ describe('web: gateway nodes are killed while people use a channel', () => {
     const { status } = await site.call('POST', `/api/channels/${channelId}/messages`, { as: ada.as, body: { content } });
     expect(status).to.equal(201);
   };
+  /** Waits until the page is connected. After many failures it waits for up to 60 s, unless the browser tells it that the network is back. */
+  const untilConnected = async (page: Page): Promise<void> => {
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 120_000 });
+  };
   const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => `number ${String(at).padStart(3, '0')}`);
 
   it('shows messages that were posted and edited while all nodes were down, each once, in order', async () => {
@@ -41,7 +47,7 @@ describe('web: gateway nodes are killed while people use a channel', () => {
     await page.getByRole('textbox', { name: 'Message general' }).fill('number written while away');
     await page.keyboard.press('Enter');
     await site.gateways[0]?.start();
-    await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 60_000 });
+    await untilConnected(page);
     await list.getByText('number written while away').waitFor();
     for (const text of texts.slice(40)) await post(text);
     await list.getByText('number 059').waitFor();
@@ -78,7 +84,7 @@ describe('web: gateway nodes are killed while people use a channel', () => {
     await site.call('POST', `/api/channels/${aside.body.id}/messages`, { as: ada.as, body });
     await site.call('POST', `/api/servers/${server.id}/channels`, { as: ada.as, body: { name: 'made-meanwhile', kind: 'text' } });
     await site.gateways[0]?.start();
-    await page.getByText('Connection lost').waitFor({ state: 'detached', timeout: 120_000 });
+    await untilConnected(page);
     await page.getByRole('article').getByText('while no node is there').waitFor();
     await page.getByRole('link', { name: 'aside 1 mention' }).waitFor();
     await page.getByRole('link', { name: 'made-meanwhile', exact: true }).waitFor();
