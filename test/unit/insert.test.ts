@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import { isUnavailable } from '../../lib/store/mongo/database.ts';
 import { insertMissing, insertNew } from '../../lib/store/mongo/insert.ts';
 
@@ -34,7 +35,8 @@ describe('insertNew', () => {
 describe('insertMissing', () => {
   const duplicate = { code: 11000 };
   const insertWith = (fields: object): Promise<boolean> => {
-    const error = Object.assign(new Error('the insert failed'), fields);
+    const result = { getWriteConcernError: () => undefined } as mongo.BulkWriteResult;
+    const error = Object.assign(new mongo.MongoBulkWriteError({ message: 'the insert failed', code: 0, writeErrors: [] }, result), fields);
     return insertMissing({ insertMany: () => Promise.reject(error) } as never, [{ _id: 'a' }, { _id: 'b' }]);
   };
 

@@ -1,5 +1,6 @@
 import { mongo } from 'mongoose';
 import { type Collection, isUnavailable, isWriteConflict } from './database.ts';
+import { findWriteErrors } from './insert.ts';
 
 /** While this many inserts into a collection run, further documents wait for one to end, but not longer than `maxWaitMs` milliseconds. */
 const maxRunning = 2;
@@ -42,8 +43,10 @@ async function insertAlone(collection: Collection<Document>, { doc, getTimeout, 
 
 /** Those documents that a failed command did not insert although the database is available. Null if it is not, or if the outcome is unknown. */
 function findRefused(error: unknown, group: readonly Waiting[]): readonly Waiting[] | null {
-  if (!(error instanceof mongo.MongoBulkWriteError)) return isUnavailable(error) && !isWriteConflict(error) ? null : group;
-  return error.result.getWriteConcernError() ? null : [error.writeErrors].flat().map(({ index }) => group[index] as Waiting);
+  const writeErrors = findWriteErrors(error);
+  if (writeErrors) return writeErrors.map(({ index }) => group[index] as Waiting);
+  const isUnknown = error instanceof mongo.MongoBulkWriteError || (isUnavailable(error) && !isWriteConflict(error));
+  return isUnknown ? null : group;
 }
 
 /** Inserts documents by one command; those that it refuses once more alone, which gives each its own error. False when the database was unavailable. */

@@ -1,4 +1,4 @@
-import type { mongo } from 'mongoose';
+import { mongo } from 'mongoose';
 import { type Collection, type Filter, isDuplicateKey, isWriteConflict } from './database.ts';
 
 /** How often an insert is tried if it loses a deadlock. On DocumentDB, two inserts of the same key into a unique index may deadlock. */
@@ -24,6 +24,10 @@ export function pickFreeSlot(taken: readonly number[], limit: number): number | 
   return freeSlots[Math.floor(Math.random() * freeSlots.length)] ?? null;
 }
 
+/** The errors of the documents that an unordered `insertMany` refused; the others are inserted. Null if `error` does not tell which are. */
+export const findWriteErrors = (error: unknown): readonly mongo.WriteError[] | null =>
+  error instanceof mongo.MongoBulkWriteError && !error.result.getWriteConcernError() ? [error.writeErrors].flat() : null;
+
 /** Inserts `docs` as they are, except those that a unique index refuses. Returns true when none was refused. */
 export async function insertMissing<T extends { _id: string }>(
   collection: Collection<T>,
@@ -35,9 +39,8 @@ export async function insertMissing<T extends { _id: string }>(
     await collection.insertMany(docs as readonly mongo.OptionalUnlessRequiredId<T>[], { ordered: false, ...options });
     return true;
   } catch (error) {
-    const { writeErrors = [], result } = error as { writeErrors?: unknown; result?: { getWriteConcernError(): unknown } };
-    const writeErrorList = [writeErrors].flat();
-    if (writeErrorList.length === 0 || !writeErrorList.every(isDuplicateKey) || result?.getWriteConcernError()) throw error;
+    const writeErrors = findWriteErrors(error) ?? [];
+    if (writeErrors.length === 0 || !writeErrors.every(isDuplicateKey)) throw error;
     return false;
   }
 }
