@@ -157,7 +157,7 @@ async function findServersAtPosition(node: GatewayNode, session: Session): Promi
   const after = session.partitionNumbers[ownPlace.partition] as number;
   const memberships = await findJoinedServers(node.platform, session.account.id);
   const pending = memberships.flatMap((membership) => membership.pending ?? []);
-  const found = pending.length > 0 ? await node.eventLog.readAppendedNumbers(ownPlace.name, pending) : [];
+  const found = await node.eventLog.readAppendedNumbers(pending.map((id) => ({ place: ownPlace.name, id })));
   const numbers = new Map(pending.map((id, index) => [id, found[index] ?? Number.POSITIVE_INFINITY]));
   const lane = getLane(node, ownPlace);
   // So that the tail has every join that was read as relayed. Without Redis, what follows fails.

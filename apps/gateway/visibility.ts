@@ -204,9 +204,9 @@ export function replayEntry(place: Place, then: Rules, entry: Entry, session: Se
   const changedIds = affected.filter((id) => before.get(id) !== canViewNow(id));
   const viewEvents = changedIds.flatMap((id) => createEvents(id, canViewNow(id)));
   const own = { name: head.name, payload, viewedAs: overwrites ? null : (channelId ?? null) };
-  const isOwnTold = changesChannel(head) && (head.name !== 'CHANNEL_UPDATE' || changedIds.length > 0);
+  const isOwnShown = changesChannel(head) && (head.name !== 'CHANNEL_UPDATE' || changedIds.length > 0);
   const isViewer = channelId === undefined || (overwrites ? canView(then.server, member, overwrites) : canViewNow(channelId));
-  const isOwnSent = !isOwnTold && isViewer && isAddressedTo(entry, session) && canReceiveMemberEvent(then, member, head, session);
+  const isOwnSent = !isOwnShown && isViewer && isAddressedTo(entry, session) && canReceiveMemberEvent(then, member, head, session);
   const isAsked = ({ name }: SessionEvent): boolean => session.eventFilter === null || session.eventFilter.has(name);
   return [...(isOwnSent ? [own] : []), ...viewEvents.filter(isAsked)];
 }

@@ -59,7 +59,7 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     expect(await created()).to.deep.equal([id]);
   });
 
-  it('a relay reads on where the channel is told, however many messages the sweep has not seen', async () => {
+  it('a relay reads on after the newest relayed message, however many messages the sweep has not seen', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 120; n++) ids.push(await post());
     await relay();
@@ -141,7 +141,7 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
       })
       .catch((error: unknown) => error);
     expect(fault).to.equal(answerLost);
-    await waitUntil(async () => (await order.readSettled()).doubtful.some(({ _id }) => _id === late), 'the insert to be overdue');
+    await waitUntil(async () => (await order.readEndedInserts()).doubtful.some(({ _id }) => _id === late), 'the insert to be overdue');
     const newest = await post();
     await relay();
     await sweepNewMessagesNow(api.worker);

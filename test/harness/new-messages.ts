@@ -3,6 +3,6 @@ import type { WorkerPlatform } from '../../lib/store/platform.ts';
 
 /** Runs the sweep of new messages as it runs later, when all inserts of now have ended for certain. */
 export function sweepNewMessagesNow(worker: WorkerPlatform): Promise<void> {
-  const readSettled = async () => ({ below: worker.ids.next(), doubtful: [] });
-  return sweepNewMessages({ ...worker, hasEnded: () => false, messageOrder: { ...worker.messageOrder, readSettled } });
+  const readEndedInserts = async () => ({ below: worker.ids.next(), doubtful: [] });
+  return sweepNewMessages({ ...worker, hasEnded: () => false, messageOrder: { ...worker.messageOrder, readEndedInserts } });
 }

@@ -201,9 +201,9 @@ export async function relayBatch(
   requiredEpochs?: AppendOptions['requiredEpochs'],
 ): Promise<AppendedBatch> {
   const { events, broadcast, relayedMs } = pending;
-  const untilMs = relayedMs === undefined ? startMs + batchLifeMs : undefined;
+  const untilMs = relayedMs === undefined ? startMs + batchLifeMs : Number.POSITIVE_INFINITY;
   const appended = await appendTraced(platform, pending, startMs, (traced) =>
-    appendEvents(platform, traced, { requiredEpochs, relayedMs, ...(untilMs === undefined ? {} : { untilMs }) }),
+    appendEvents(platform, traced, { requiredEpochs, relayedMs, untilMs }),
   );
   await pending.onAppended?.();
   if (broadcast) await platform.broadcast(broadcast);

@@ -6,13 +6,13 @@ import { batchLifeMs } from './outbox-source.ts';
 
 /**
  * Messages of a channel with pending events, oldest first, and the horizon that they were read with: null while Redis is unavailable. `isAll`: whether there
- * are no others. `told`: the last one that is in the log, in each place; absent if the last run appended it.
+ * are no others. `earlier`: the newest message of the channel that is in the log, in each place; absent if the last run appended it.
  */
 export interface PendingMessages {
   horizon: ChannelHorizon | null;
   messages: readonly MessageDoc[];
   isAll: boolean;
-  told?: readonly Appended[];
+  earlier?: readonly Appended[];
 }
 
 /**

@@ -5,7 +5,7 @@ import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, type OutboxEntry, pendingIndex } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { Told } from '../../store/redis/log/append.ts';
+import type { NewestRelayed } from '../../store/redis/log/append.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecounts } from '../channels/thread-activity.ts';
 import { collectTraces } from '../events/event-traces.ts';
@@ -159,11 +159,11 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
   );
 }
 
-/** How far the new messages of the channel of this one are told: up to which id in all its places; '~' for a DM that is gone, as nobody is told of it. */
-async function readToldTo(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<Told> {
+/** The newest message of the channel of this one that is relayed to all places of the channel; '~' for a DM that is gone, which has none. */
+async function readNewestRelayed(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<NewestRelayed> {
   const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
-  const told = await Promise.all(places.map((place) => platform.readTold(place, channelId)));
-  return { id: told.map(({ id }) => id).sort()[0] ?? '~', appended: told.flatMap(({ appended }) => appended) };
+  const relayed = await Promise.all(places.map((place) => platform.readNewestRelayed(place, channelId)));
+  return { id: relayed.map(({ id }) => id).sort()[0] ?? '~', appended: relayed.flatMap(({ appended }) => appended) };
 }
 
 /**
@@ -187,8 +187,8 @@ async function readPendingMessages(
       .toArray();
   // In this order: the sweep moves the event of a new message to its outbox.
   let newOnes = await readNew(after);
-  const told = newOnes[0] ? await readToldTo(platform, newOnes[0]) : { id: '', appended: [] };
-  if (told.id > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(told.id);
+  const newest = newOnes[0] ? await readNewestRelayed(platform, newOnes[0]) : { id: '', appended: [] };
+  if (newest.id > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(newest.id);
   const withOutbox = await messages
     .find({
       channelId,
@@ -201,13 +201,13 @@ async function readPendingMessages(
     .toArray();
   const lastOf = (page: readonly MessageDoc[]): string => (page.length < batchDocumentsMax ? '~' : (page.at(-1)?._id as string));
   const to = [lastOf(newOnes), lastOf(withOutbox), horizon?.below ?? '~'].sort()[0] as string;
-  const notTold = newOnes.filter(({ _id }) => _id > told.id).map(withCreate);
-  const found = new Map([...withOutbox, ...notTold].map((message) => [message._id, message]));
+  const notRelayed = newOnes.filter(({ _id }) => _id > newest.id).map(withCreate);
+  const found = new Map([...withOutbox, ...notRelayed].map((message) => [message._id, message]));
   return {
     horizon,
     messages: [...found.values()].filter(({ _id }) => _id <= to && _id !== horizon?.below).sort((a, b) => (a._id < b._id ? -1 : 1)),
     isAll: to === (horizon?.below ?? '~'),
-    told: told.appended,
+    earlier: newest.appended,
     to,
   };
 }
@@ -237,7 +237,7 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
         events: await createEvents(platform, messages),
         traces: collectTraces(messages),
         entryIds: withOutbox.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
-        earlier: pending.told ?? [],
+        earlier: pending.earlier ?? [],
         acknowledge: async (appended) => {
           if (withOutbox.length > 0) await platform.acknowledge(appended, { platform, messages: withOutbox }, acknowledge);
         },

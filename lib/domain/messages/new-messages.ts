@@ -74,7 +74,7 @@ const writeSize = 100;
  * its outbox, where the relay finds it; and so is that of an insert that took effect although it was to be given up (docs/delivery.md#new-messages).
  */
 export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> {
-  const { below, doubtful } = await platform.messageOrder.readSettled();
+  const { below, doubtful } = await platform.messageOrder.readEndedInserts();
   await addToOutboxes(platform, doubtful);
   for (let from = await platform.logState.readAnnounced(); from < below && !platform.hasEnded(); ) {
     const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;

@@ -64,7 +64,7 @@ return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7
 `;
 
 // KEYS: the open inserts.
-const settledLua = `${nowLua}
+const endedInsertsLua = `${nowLua}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ${doubtMs})
 return { string.format('%.0f', now), unpack(redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, ${maxDoubtful})) }
 `;
@@ -74,7 +74,7 @@ return oldestInFlight(KEYS[1], now)
 `;
 
 /** The inserts that have ended. */
-export interface Settled {
+export interface EndedInserts {
   /** No insert with an id below it is under way. */
   below: string;
   /** Messages whose insert was not reported in time. It may still take effect although the database was to give it up. */
@@ -121,7 +121,7 @@ export interface MessageOrder {
     insert: (ids: string[], getTimeout: () => { timeoutMS: number }, areInFlight: boolean) => Promise<InsertOutcome<T>>,
   ): Promise<WriteResult<T>>;
   /** Which inserts have ended. Rejects while Redis is unavailable. */
-  readSettled(): Promise<Settled>;
+  readEndedInserts(): Promise<EndedInserts>;
   /** The current horizon of a channel, with its newest message; null while Redis is unavailable. */
   horizon(channelId: string): Promise<ChannelHorizon | null>;
   /** The newest message of each channel. */
@@ -141,7 +141,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', readLua);
   const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
-  const settledScript = bindScript<string[]>(redis, 'parlanceSettled', settledLua);
+  const endedInsertsScript = bindScript<string[]>(redis, 'parlanceEndedInserts', endedInsertsLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
   /** Takes a new id and records it as in flight; while Redis is unavailable, it is not recorded. */
@@ -218,9 +218,9 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
         throw error;
       }
     },
-    async readSettled() {
+    async readEndedInserts() {
       const replies = await Promise.all(
-        Array.from({ length: keys.partitions }, (_, partition) => settledScript([openInsertsKey(keys, partition)], [])),
+        Array.from({ length: keys.partitions }, (_, partition) => endedInsertsScript([openInsertsKey(keys, partition)], [])),
       );
       const nowMs = Math.min(...replies.map(([ms]) => Number(ms)));
       const doubtful = replies.flatMap(([, ...inserts]) => inserts).map((insert) => insert.split(' ') as [string, string]);

@@ -115,8 +115,17 @@ export const markKey = (keys: Keys, place: string, eventId: string): string =>
   `${keys.partitionPrefix(keys.partitionOf(place))}mark:${place}:${eventId}`;
 
 /** The key of the newest message of a channel whose MESSAGE_CREATE is in the log of a place: `<id> <number of the entry>`. */
-const toldKey = (keys: Keys, place: string, channelId: string): string =>
-  `${keys.partitionPrefix(keys.partitionOf(place))}told:${place}:${channelId}`;
+const newestRelayedKey = (keys: Keys, place: string, channelId: string): string =>
+  `${keys.partitionPrefix(keys.partitionOf(place))}relayed:${place}:${channelId}`;
+
+/** The numbers of the entries of these events, from their marks; null for an event without a mark. Rejects while Redis is unavailable. */
+export const readAppendedNumbers = async (redis: RedisClient, keys: Keys, events: readonly Marked[]): Promise<(number | null)[]> =>
+  (
+    await readKeys(
+      redis,
+      events.map(({ place, id }) => markKey(keys, place, id)),
+    )
+  ).map((number) => (number === null ? null : Number(number)));
 
 /** How many events and bytes one script call appends at most. Redis is blocked during the call. */
 const maxEventsPerCall = 100;
@@ -163,10 +172,10 @@ const toAppended = (partition: number, numbers: readonly number[], appendEpoch: 
   findHighestPerEpoch(numbers.filter((number) => number > 0)).map((number) => ({ partition, number, appendEpoch }));
 
 /**
- * How far the new messages of a channel are told in a place: the newest one whose MESSAGE_CREATE is in the log, or was within the last 24 hours; '' for none. All
- * older ones are told before it, unless Redis lost which inserts were under way. `appended` is the argument for `confirm`.
+ * The newest message of a channel whose MESSAGE_CREATE is in the log of a place, or was within the last 24 hours; its id is '' for none. Those of all older new
+ * messages are in the log before it, unless Redis lost which inserts were under way. `appended` is the argument for `confirm`.
  */
-export interface Told {
+export interface NewestRelayed {
   id: string;
   appended: Appended[];
 }
@@ -183,7 +192,8 @@ export interface Appender {
    * with `ChangesRelayed` if another worker has relayed changes of the server meanwhile.
    */
   readonly append: (place: string, events: readonly NewEntry[], options?: AppendOptions) => Promise<AppendResult>;
-  readonly readTold: (place: string, channelId: string) => Promise<Told>;
+  /** Reads the newest message of a channel that is relayed to a place. Rejects while Redis is unavailable. */
+  readonly readNewestRelayed: (place: string, channelId: string) => Promise<NewestRelayed>;
   /** Whether each of these events has a mark: it is in the log of its place, or was acknowledged within the last 10 minutes. With the argument for `confirm`. */
   readonly readMarks: (events: readonly Marked[]) => Promise<{ isMarked: boolean[]; appended: Appended[] }>;
   /**
@@ -235,7 +245,7 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       inFlightKey(keys, id),
       idClockKey(keys, partition),
       versionKey(keys, id),
-      toldKey(keys, place, lastNew?.newIn ?? ''),
+      newestRelayedKey(keys, place, lastNew?.newIn ?? ''),
     ];
     const options = [
       afterChanges === undefined ? '' : 1,
@@ -285,19 +295,16 @@ export function createAppender(redis: RedisClient, keys: Keys, epochs: Epochs, e
       }
       return { numbers, appended: toAppended(partition, numbers, requiredEpoch as number) };
     },
-    async readTold(place, channelId) {
+    async readNewestRelayed(place, channelId) {
       const partition = keys.partitionOf(place);
       if (epochs.runId(partition) === '') await epochs.syncEpoch(partition);
-      const [id = '', number = 0] = (await redis.get(toldKey(keys, place, channelId)))?.split(' ') ?? [];
+      const [id = '', number = 0] = (await redis.get(newestRelayedKey(keys, place, channelId)))?.split(' ') ?? [];
       return { id, appended: toAppended(partition, [Number(number)], epochs.epoch(partition)) };
     },
     async readMarks(marked) {
-      const numbers = await readKeys(
-        redis,
-        marked.map(({ place, id }) => markKey(keys, place, id)),
-      );
+      const numbers = await readAppendedNumbers(redis, keys, marked);
       const byPartition = groupBy([...numbers.keys()], (index) => keys.partitionOf((marked[index] as Marked).place));
-      const toNumbers = (indexes: readonly number[]): number[] => indexes.map((index) => Number(numbers[index] ?? 0));
+      const toNumbers = (indexes: readonly number[]): number[] => indexes.map((index) => numbers[index] ?? 0);
       return {
         isMarked: numbers.map((number) => number !== null),
         appended: [...byPartition].flatMap(([partition, indexes]) => toAppended(partition, toNumbers(indexes), epochs.epoch(partition))),

@@ -1,7 +1,7 @@
 import { limits } from '../../../base/limits.ts';
 import type { EventData } from '../../../contract/events.ts';
 import { bindScript, type ConnectOptions, failFast, type RedisClient } from '../redis.ts';
-import { type Broadcast, broadcastPlace, markKey } from './append.ts';
+import { type Broadcast, broadcastPlace, readAppendedNumbers } from './append.ts';
 import { type Entry, isEntry, readEntry } from './entry.ts';
 import { type EpochState, type Epochs, isCurrentLua } from './epochs.ts';
 import { accountPlace, type Keys } from './keys.ts';
@@ -78,8 +78,8 @@ export interface LogReader {
   publishMark(partition: number, id: number, afterNumber: number): Promise<boolean>;
   /** The places of a partition with entries after `afterNumber`, each with the number of its last one. */
   readActivePlaces(partition: number, afterNumber: number): Promise<Map<string, number>>;
-  /** The numbers of the entries of events in a place, from their marks; null for an event without a mark. */
-  readAppendedNumbers(place: string, eventIds: readonly string[]): Promise<(number | null)[]>;
+  /** The numbers of the entries of events, from their marks; null for an event without a mark. */
+  readAppendedNumbers(events: readonly { place: string; id: string }[]): Promise<(number | null)[]>;
   /** Reads parts of logs of one partition, or only the first entries of each; the results are in the order of `ranges`. */
   readLogs(partition: number, ranges: readonly LogRange[], maxEntries?: number): Promise<LogSlice[]>;
   close(): Promise<void>;
@@ -201,10 +201,7 @@ export function createLogReader(
       const activePlaces = await redis.zrangebyscore(`${keys.partitionPrefix(partition)}active`, `(${afterNumber}`, '+inf', 'WITHSCORES');
       return new Map(activePlaces.flatMap((place, index) => (index % 2 === 0 ? [[place, Number(activePlaces[index + 1])] as const] : [])));
     },
-    async readAppendedNumbers(place, eventIds) {
-      const numbers = await redis.mget(eventIds.map((id) => markKey(keys, place, id)));
-      return numbers.map((number) => (number === null ? null : Number(number)));
-    },
+    readAppendedNumbers: (events) => readAppendedNumbers(redis, keys, events),
     async readLogs(partition, ranges, maxEntries = limits.replayEvents + 1) {
       const prefix = keys.partitionPrefix(partition);
       const [oldestKeptNumber, lastNumbers] = await Promise.all([
