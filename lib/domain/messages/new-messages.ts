@@ -76,7 +76,8 @@ const writeSize = 100;
 export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> {
   const { below, doubtful } = await platform.messageOrder.readEndedInserts();
   await addToOutboxes(platform, doubtful);
-  for (let from = await platform.logState.readAnnounced(); from < below && !platform.hasEnded(); ) {
+  let startMs = performance.now();
+  for (let from = await platform.logState.readAnnounced(); from < below && !platform.hasEnded(); startMs = performance.now()) {
     const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
     const page = await platform.db.messages
       .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })
@@ -84,7 +85,6 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
       .limit(pageSize)
       .hint('_id_')
       .toArray();
-    const startMs = performance.now();
     const dms = await readDms(platform, page);
     const toPlaces = ({ channelId, serverId }: NewMessage): string[] =>
       serverId === null ? (dms.get(channelId)?.userIds.map(accountPlace) ?? []) : [serverPlace(serverId)];
