@@ -1,5 +1,10 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
+import { permissionBits } from '../../lib/base/permissions.ts';
+import { addEvent, addEventInPipeline } from '../../lib/domain/events/pending-events.ts';
+import { relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
+import { loadCurrentServerAccess } from '../../lib/domain/members/access.ts';
+import { removeChannel } from '../../lib/domain/servers/removals.ts';
 import type { Client } from './client.ts';
 import { contents, type TestAccount, useGateway } from './gateway-fixture.ts';
 
@@ -8,6 +13,8 @@ async function forEachInBatches(count: number, work: (i: number) => Promise<unkn
   for (let from = 0; from < count; from += 50)
     await Promise.all(Array.from({ length: Math.min(50, count - from) }, (_, i) => work(from + i)));
 }
+
+const view = permissionBits['View Channel'];
 
 describe('gateway: resume', () => {
   const { fixture, place, bot } = useGateway(2, { each: true });
@@ -175,6 +182,88 @@ describe('gateway: resume', () => {
       expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: kind === 'bot' ? 2 : 4 });
       await fixture.post(place.server, place.channel, '5');
       expect(contents(await again.events(1))).to.deep.equal(['5']);
+    });
+
+  /** When a change is relayed of something that is deleted after it. */
+  const moments = ['at once, but not acknowledged', 'while the deletion is under way', 'with the deletion'] as const;
+  for (const moment of moments)
+    describe(`the deletion of what was hidden by a change that is relayed ${moment}`, () => {
+      /** Makes the change and the deletion. Returns the names of the events that a person receives who resumes from between them. */
+      const missedBy = async (
+        person: TestAccount,
+        server: string,
+        hide: () => Promise<unknown>,
+        remove: () => Promise<unknown>,
+        after: () => Promise<unknown>,
+      ): Promise<unknown[]> => {
+        const { worker } = fixture;
+        const relay = (platform = worker) => startRelay(platform, 'server', server, { isPatient: false });
+        const run = (write: () => Promise<unknown>) => worker.accessVersions.runChange({ servers: [server] }, write);
+        await run(hide);
+        if (moment === moments[0]) await relay({ ...worker, acknowledge: () => Promise.resolve() });
+        const { client, id, s } = await openSession(0, person);
+        await client.cut();
+        await run(async () => {
+          await remove();
+          if (moment === moments[1]) await (await relay())();
+        });
+        await relayEvents(worker, 'server', server);
+        await after();
+        const again = fixture.connect(1);
+        await again.resume(person.token, id, s);
+        await again.until(0, 'RESUMED');
+        return again.frames.flatMap(({ op, t }) => (op === 0 && t !== 'RESUMED' ? [t] : []));
+      };
+
+      it('a role', async () => {
+        const { worker } = fixture;
+        const { servers } = worker.db;
+        const [server, roleId] = [await fixture.makeServer(), worker.ids.next()];
+        const channel = await fixture.makeChannel(server);
+        const person = await fixture.makeAccount('person', server);
+        await fixture.setRoles(server, new Map([[server, 0]]));
+        await fixture.setRoles(server, new Map([[roleId, view]]));
+        await fixture.setMemberRole(server, person.id, roleId, true);
+        const role = { id: roleId, name: 'role', color: null, hoist: false, position: 1, permissions: 0 };
+        const was = (permissions: number) => ({ was: { role: { id: roleId, permissions } } });
+        const update = addEvent(worker, { name: 'ROLE_UPDATE', data: { roleId }, ...was(view) });
+        const missed = await missedBy(
+          person,
+          server,
+          () => servers.updateOne({ _id: server, 'roles.id': roleId }, { $set: { 'roles.$.permissions': 0 }, ...update }),
+          async () => {
+            if (moment === moments[0]) await fixture.post(server, channel, 'hidden');
+            const deletion = addEvent(worker, { name: 'ROLE_DELETE', data: { roleId, role }, ...was(0) });
+            await servers.updateOne({ _id: server }, { $pull: { roles: { id: roleId } }, ...deletion });
+          },
+          () => fixture.setRoles(server, new Map([[server, view]])),
+        );
+        const hidden = moment === moments[0] ? [] : ['ROLE_UPDATE', 'CHANNEL_DELETE'];
+        expect(missed).to.deep.equal([...hidden, 'ROLE_DELETE', 'ROLE_UPDATE', 'CHANNEL_CREATE']);
+      });
+
+      it('a channel', async () => {
+        const { worker } = fixture;
+        const server = await fixture.makeServer();
+        const channel = await fixture.makeChannel(server);
+        const person = await fixture.makeAccount('person', server);
+        const missed = await missedBy(
+          person,
+          server,
+          () => {
+            const event = addEventInPipeline(worker, { name: 'CHANNEL_UPDATE', was: { overwrites: '$overwrites' } });
+            const overwrites = { $literal: [{ id: server, allow: 0, deny: view }] };
+            return worker.db.channels.updateOne({ _id: channel }, [{ $set: { overwrites, ...event } }]);
+          },
+          async () => {
+            const access = await loadCurrentServerAccess(worker, server);
+            const found = await access?.channel(channel);
+            if (access && found) await removeChannel(worker, access, found);
+          },
+          () => Promise.resolve(),
+        );
+        expect(missed).to.deep.equal(moment === moments[0] ? [] : ['CHANNEL_DELETE']);
+      });
     });
 
   it('replays a missed interaction with its token only to its session', async () => {

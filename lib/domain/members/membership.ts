@@ -7,6 +7,7 @@ import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { changeServerCounts } from '../applications/app-directory.ts';
 import { addEvent, addEventToEach, newOutbox, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
 import { recountDueDocuments } from '../servers/recounts.ts';
+import { toRoles } from '../servers/server-view.ts';
 import { writeMemberNames } from './member-names.ts';
 import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUncertain } from './memberships.ts';
 
@@ -137,17 +138,14 @@ export async function confirmMemberships(platform: EnqueuePlatform, serverId: st
 /** Removes a bot's own role from the server, and the overwrites for the role and the bot from its channels. */
 async function deleteBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
-  const ownRoles = (await servers.findOne({ _id: serverId }))?.roles.filter((role) => role.botId === botId) ?? [];
-  for (const { id, permissions } of ownRoles)
-    await servers.updateOne(
-      { _id: serverId, 'roles.id': id },
-      {
-        $pull: { roles: { id } },
-        $inc: { rolesVersion: 1 },
-        // `shifted` begins at position 1, because another request may have moved the role before it was removed.
-        ...addEvent(platform, { name: 'ROLE_DELETE', data: { roleId: id }, was: { role: { id, permissions } }, shifted: { from: 1 } }),
-      },
-    );
+  const server = await servers.findOne({ _id: serverId });
+  const ownRoles = server?.roles.filter((role) => role.botId === botId) ?? [];
+  for (const { id, permissions } of ownRoles) {
+    const data = { roleId: id, role: server ? toRoles(server).find((role) => role.id === id) : undefined };
+    // `shifted` begins at position 1, because another request may have moved the role before it was removed.
+    const event = addEvent(platform, { name: 'ROLE_DELETE', data, was: { role: { id, permissions } }, shifted: { from: 1 } });
+    await servers.updateOne({ _id: serverId, 'roles.id': id }, { $pull: { roles: { id } }, $inc: { rolesVersion: 1 }, ...event });
+  }
   await removeOverwrites(platform, serverId, [botId, ...ownRoles.map((role) => role.id)]);
 }
 

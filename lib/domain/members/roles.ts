@@ -57,7 +57,8 @@ async function changeRoles(
     const context = await loadRoleContext(platform, actor, serverId);
     const { roles, changes, shifted } = change(context);
     const server = { ...context.server, roles };
-    const event = { name, data: { roleId }, ...(shifted ? { shifted } : {}) };
+    const data = name === 'ROLE_DELETE' ? { roleId, role: toRoles(context.server).find(({ id }) => id === roleId) } : { roleId };
+    const event = { name, data, ...(shifted ? { shifted } : {}) };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
       { _id: serverId, rolesVersion: context.server.rolesVersion, ...outboxHasRoom },

@@ -40,15 +40,12 @@ export async function clearChosenChannel({ db }: Platform, serverId: string, cha
  */
 async function deleteChannel(platform: EnqueuePlatform, _id: string, serverId: string): Promise<boolean> {
   const { channels, servers } = platform.db;
-  const channel = await channels.findOne({ _id, serverId }, { projection: { overwrites: 1, kind: 1, parentId: 1, outbox: 1 } });
+  const channel = await channels.findOne({ _id, serverId });
   if (channel) {
     const viewedAs = channel.kind === 'thread' ? channel.parentId : _id;
-    // The relay finds no pending event of the channel any more. So this one tells of all changes since the overwrites that clients know.
-    const overwrites = channel.outbox?.find(({ was }) => was)?.was?.overwrites ?? channel.overwrites;
-    await servers.updateOne(
-      { _id: serverId },
-      addEvent(platform, { name: 'CHANNEL_DELETE', data: { channelId: _id, viewedAs, overwrites } }),
-    );
+    const pending = channel.outbox ? { channel } : {};
+    const data = { channelId: _id, viewedAs, overwrites: channel.overwrites, ...pending };
+    await servers.updateOne({ _id: serverId }, addEvent(platform, { name: 'CHANNEL_DELETE', data }));
   }
   const { deletedCount } = await channels.deleteOne({ _id, serverId });
   await clearChosenChannel(platform, serverId, _id);

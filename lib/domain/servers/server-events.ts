@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { getEventDefinition, type LoggedData } from '../../contract/events.ts';
 import type { Member } from '../../contract/member.ts';
+import type { Role } from '../../contract/server.ts';
 import {
   type ChannelEvent,
   entryTime,
@@ -18,7 +19,10 @@ import { createPlacedEvent, type PlacedEvent } from '../events/placed-events.ts'
 import { toMembers } from '../members/members.ts';
 import { toChannel, toRoles, toServerSummary } from './server-view.ts';
 
-/** A server, members and channels with pending events, as they were read after the horizon: the server last, so that it has the roles that members have. */
+/**
+ * A server, members and channels with pending events, as they were read after the horizon: the server last, so that it has the roles that members have. Channels
+ * that are deleted are as they were stored before that.
+ */
 export interface PendingDocuments {
   server: ServerDoc;
   members: readonly MemberDoc[];
@@ -67,13 +71,11 @@ function findServerChange(
   const later = outbox.slice(at + 1);
   const roleId = data && 'roleId' in data ? data.roleId : undefined;
   const change: RulesChange = {};
-  // Events of a role that is gone are not sent. So its deletion tells of all changes since what clients know.
-  const wasRole = name === 'ROLE_DELETE' ? outbox.find((entry) => entry.was?.role?.id === roleId)?.was?.role : was?.role;
-  if (roleId !== undefined && (wasRole || name === 'ROLE_CREATE')) {
+  if (roleId !== undefined && (was?.role || name === 'ROLE_CREATE')) {
     const next = later.find((entry) => entry.was?.role?.id === roleId)?.was?.role ?? roles.find(({ id }) => id === roleId);
     change.role = {
       id: roleId,
-      before: wasRole?.permissions ?? null,
+      before: was?.role?.permissions ?? null,
       after: name === 'ROLE_DELETE' ? null : (next?.permissions ?? null),
     };
   }
@@ -199,7 +201,13 @@ async function renderOwnerChange(
   return new Map([[lastTransfer.id, events]]);
 }
 
-/** The event of a role; none when the role is gone. A bot does not receive the ROLE_CREATE of its own role: it gets the role with the server that it joins. */
+/** A role as it was shown when it was deleted, from its pending deletion. */
+const findDeletedRole = ({ outbox = [] }: ServerDoc, { data }: ServerEvent): Role | undefined =>
+  outbox.flatMap((one) =>
+    one.name === 'ROLE_DELETE' && data && 'roleId' in data && one.data.roleId === data.roleId ? (one.data.role ?? []) : [],
+  )[0];
+
+/** The event of a role. A bot does not receive the ROLE_CREATE of its own role: it gets the role with the server that it joins. */
 function renderRole(
   server: ServerDoc,
   entry: OutboxEntry<ServerEvent>,
@@ -207,9 +215,9 @@ function renderRole(
   change: RulesChange,
 ): PlacedEvent[] {
   const roleDoc = findRole(server, entry);
-  const role = roleDoc && toRoles(server).find((one) => one.id === roleDoc.id);
+  const role = roleDoc ? toRoles(server).find((one) => one.id === roleDoc.id) : findDeletedRole(server, entry);
   if (!role) return [];
-  const exclusion = name === 'ROLE_CREATE' && roleDoc.botId !== null ? { exceptAccount: roleDoc.botId } : {};
+  const exclusion = name === 'ROLE_CREATE' && roleDoc?.botId ? { exceptAccount: roleDoc.botId } : {};
   return [
     createPlacedEvent(serverPlace(server._id), entry.id, name, { serverId: server._id, role }, { ...exclusion, ...toVisibility(change) }),
   ];

@@ -138,6 +138,9 @@ async function* readUntil(
     for (const channel of foundChannels.documents) channels.set(channel._id, channel);
     const server: ServerDoc | null = await readById(db.servers, serverId);
     limitMs = server ? Math.min(horizonMs, foundMembers.completeMs, foundChannels.completeMs) : horizonMs;
+    for (const { name, data } of server?.outbox ?? [])
+      if (name === 'CHANNEL_DELETE' && data.channel && !channels.has(data.channelId))
+        channels.set(data.channelId, data.channel as ChannelDoc);
     const documents = server && { server, members: [...members.values()], channels: [...channels.values()] };
     const pending = documents ? listPending(documents, fromMs, limitMs) : [];
     // The events of later batches are in documents that were read already, or that are found from here on.

@@ -2,6 +2,7 @@ import type { Schema } from 'mongoose';
 import { idTimeMs } from '../../../base/ids.ts';
 import type { Overwrite } from '../../../base/permissions.ts';
 import { type EventData, getEventDefinition } from '../../../contract/events.ts';
+import type { Role } from '../../../contract/server.ts';
 
 // The events that a document can have in its outbox. `data` is what the relay needs for the payload and the document does not have; `was` is the old value, for
 // a change that may affect who can view a channel.
@@ -22,16 +23,26 @@ export interface ChannelEvent {
 /**
  * An event of a server. `shifted` is the range of positions to which a change moved other roles, both ends included; without `to` it ends at the highest
  * position. MEMBER_REMOVE and CHANNEL_DELETE are stored before the member or channel is deleted: a relay that finds it still there deletes it. A MEMBER_REMOVE
- * has the start of the membership (`joinedAt`), a CHANNEL_DELETE the channel whose overwrites decided who could view it (`viewedAs`).
+ * has the start of the membership (`joinedAt`), a CHANNEL_DELETE the channel whose overwrites decided who could view it (`viewedAs`). What is deleted is in the
+ * event, so that its pending events can still be sent: a role as it was shown, a channel as it was stored.
  */
 export type ServerEvent = {
   was?: { role?: { id: string; permissions: number }; owner?: string };
   shifted?: { from: number; to?: number };
 } & (
-  | { name: 'ROLE_CREATE' | 'ROLE_UPDATE' | 'ROLE_DELETE'; data: { roleId: string } }
+  | { name: 'ROLE_CREATE' | 'ROLE_UPDATE'; data: { roleId: string } }
+  | { name: 'ROLE_DELETE'; data: { roleId: string; role?: Role | undefined } }
   | { name: 'ROLE_UPDATE'; data: { botId: string } }
   | { name: 'MEMBER_REMOVE'; data: { userId: string; joinedAt: Date } }
-  | { name: 'CHANNEL_DELETE'; data: { channelId: string; viewedAs: string | null; overwrites: readonly Overwrite[] } }
+  | {
+      name: 'CHANNEL_DELETE';
+      data: {
+        channelId: string;
+        viewedAs: string | null;
+        overwrites: readonly Overwrite[];
+        channel?: { _id: string } & Outbox<ChannelEvent>;
+      };
+    }
   | { name: 'SERVER_UPDATE'; data?: never }
 );
 
