@@ -1,4 +1,4 @@
-import type { Actor } from '../../lib/domain/members/access.ts';
+import type { Actor } from '../../lib/domain/access/checks.ts';
 import type { RateDecision } from '../../lib/store/redis/preflight.ts';
 
 /** A bucket that a request was counted in, and the decision. */

@@ -1,4 +1,4 @@
-import { loadCredential } from '../../lib/domain/accounts/credentials.ts';
+import { loadCredential } from '../../lib/domain/access/credentials.ts';
 import { getEpoch } from '../../lib/store/redis/log/epochs.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../../lib/base/group-by.ts';
 import type { EventData } from '../../lib/contract/events.ts';
-import { loadAccounts } from '../../lib/domain/accounts/public-profiles.ts';
+import { loadAccounts } from '../../lib/domain/views/accounts.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import type { ControlMessage } from '../../lib/store/redis/log/reader.ts';
 import { parseStoredPresence, toStoredPresence } from '../../lib/store/redis/presence.ts';

@@ -3,7 +3,7 @@ import { Refusal } from '../../lib/base/errors.ts';
 import { groupBy } from '../../lib/base/group-by.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { type EventData, getMembershipChange, type LoggedData } from '../../lib/contract/events.ts';
-import { loadCurrentServerView } from '../../lib/domain/servers/servers.ts';
+import { loadCurrentServerView } from '../../lib/domain/views/servers.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { dropSession, invalidateSession, isActive } from './disconnect.ts';

@@ -3,7 +3,7 @@ import { isId } from '../../lib/base/ids.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { getEventDefinition } from '../../lib/contract/events.ts';
 import { opcodes } from '../../lib/contract/gateway.ts';
-import { findVisiblePresences } from '../../lib/domain/accounts/presence.ts';
+import { findVisiblePresences } from '../../lib/domain/views/presence.ts';
 import type { Entry } from '../../lib/store/redis/log/entry.ts';
 import { addWatcher, loadPresences, removeWatcher, sendPresenceTo } from './presence.ts';
 import type { GatewayNode, Session, WatchList } from './state.ts';

@@ -5,7 +5,7 @@ import type { EndpointDeliveryOutcome } from '../../lib/contract/endpoint.ts';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { InteractionRequest } from '../../lib/contract/interactions-endpoint.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
-import { type EndpointReply, postToEndpoint, toEndpointTest } from '../../lib/domain/interactions/endpoint-requests.ts';
+import { type EndpointReply, postToEndpoint, toEndpointTest } from '../../lib/domain/applications/endpoint-requests.ts';
 import { createOutbound } from '../../lib/outbound/request.ts';
 import { ApiError, type Call } from './api-client.ts';
 

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { groupBy } from '../../lib/base/group-by.ts';
-import { outboxAgeMs } from '../../lib/domain/events/relay.ts';
+import { outboxAgeMs } from '../../lib/domain/relay/relay.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
 import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 

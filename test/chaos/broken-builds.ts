@@ -40,7 +40,7 @@ const breaks = {
   },
   'no-change-order': {
     rule: 3,
-    file: 'lib/domain/events/relay.js',
+    file: 'lib/domain/relay/relay.js',
     find: "isOfChanges ? undefined : 'now'",
     replace: 'undefined',
   },
@@ -81,7 +81,7 @@ const breaks = {
     find: "then return { 'relayed' } end",
     replace: 'then end',
     delay: {
-      file: 'lib/domain/events/relay.js',
+      file: 'lib/domain/relay/relay.js',
       find: 'const appendedBatch = await relayBatch',
       replace: "if (outbox === 'server' && Math.random() < 0.3) await sleep(1_000); const appendedBatch = await relayBatch",
     },

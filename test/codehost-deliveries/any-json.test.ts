@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/draft.ts';
 import { issue, useDeliveries } from './fixture.ts';
 
 const known = [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { expireDeliveries, trimDeliveries } from '../../lib/domain/webhooks/delivery-log.ts';
 import { sweepDeliveries } from '../../lib/domain/webhooks/delivery-posting.ts';
 import { interceptNext } from '../harness/intercept.ts';

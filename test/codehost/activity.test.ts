@@ -1,6 +1,6 @@
 // Tests of the parsers and embeds of code host webhooks, with payloads as GitHub, Gitea, Forgejo and Gogs send them.
 import { expect } from 'chai';
-import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/draft.ts';
 import { parseDelivery, renderOverflow } from '../../lib/domain/webhooks/codehost/index.ts';
 import { ignores, posts, shows } from './golden.ts';
 import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';

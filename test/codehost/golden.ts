@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { requireValid } from '../../lib/contract/check.ts';
 import { Embed } from '../../lib/contract/embed.ts';
-import { checkEmbeds } from '../../lib/domain/messages/message-draft.ts';
+import { checkEmbeds } from '../../lib/domain/messages/draft.ts';
 import { type Facts, parseDelivery, renderDelivery } from '../../lib/domain/webhooks/codehost/index.ts';
 
 /** Renders the embed of a delivery from its facts as they are stored. Fails when the facts are too large or the embed is invalid. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { scheduleAccountDeletion } from '../../lib/domain/accounts/account-deletions.ts';
+import { scheduleAccountDeletion } from '../../lib/domain/accounts/deletions.ts';
 import { startTestApi } from '../harness/api.ts';
 import { join, makeApplication, makePerson, makeServer, openDm, postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';

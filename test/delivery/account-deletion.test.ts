@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Session } from '../../lib/contract/auth.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { keepAccount, scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/account-deletions.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { keepAccount, scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/deletions.ts';
 import { decideMessageFiles } from '../../lib/domain/files/files.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
+import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import type { LoginCodeDoc } from '../../lib/store/mongo/models/login-code.ts';
 import { sha256 } from '../../lib/store/seal.ts';
 import { formOf, sendBody } from '../files/fixture.ts';

@@ -1,7 +1,7 @@
 // Tests of events: what a change sends, to whom, in which order, and what is sent after a process has died.
 import { expect } from 'chai';
 import { archiveThreads, recountThreads } from '../../lib/domain/channels/thread-activity.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Answer } from '../harness/api.ts';
 import { loseAnswers, makeThread } from '../harness/factories.ts';

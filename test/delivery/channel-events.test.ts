@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import type { ChannelDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { makeChannel, makeThread, postMessage, setOverwrite } from '../harness/factories.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { copyToNextFollowers } from '../../lib/domain/jobs/crosspost-copies.ts';
 import { resumeCrosspost } from '../../lib/domain/messages/crossposts.ts';
-import { deleteMessages } from '../../lib/domain/messages/message-removal.ts';
+import { deleteMessages } from '../../lib/domain/messages/removal.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { allChunks, changeChannel, copiesOf, type Following, makeFollowing, nextChunk } from '../harness/crosspost.ts';

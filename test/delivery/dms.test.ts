@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DmChannel } from '../../lib/contract/dm.ts';
 import { optInEvents } from '../../lib/contract/events.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { systemAccount } from '../../lib/domain/accounts/system-account.ts';
+import { systemAccount } from '../../lib/domain/system-account.ts';
 import { Client } from '../gateway/client.ts';
 import { type Bot, join, leave, makeBot, makeMember, makeServer, openDm, postMessage } from '../harness/factories.ts';
 import { type EventRecorder, recordEvents, startNode, startParlance, waitForAll } from '../harness/parlance.ts';

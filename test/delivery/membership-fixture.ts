@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { sweepMemberships } from '../../lib/domain/members/memberships.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { sweepMemberships } from '../../lib/domain/access/memberships.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { Client } from '../gateway/client.ts';
 import type { InteractionFixture } from '../harness/interaction-fixture.ts';
 import type { TestNode } from '../harness/parlance.ts';

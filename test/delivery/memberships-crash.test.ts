@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { makeInvite, makeMember, makePerson, makeServer } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { fillMemberships } from '../harness/memberships.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { withSharedFields } from '../../lib/store/mongo/database.ts';
 import { insertNew } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';

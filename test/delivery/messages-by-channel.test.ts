@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { mongo } from 'mongoose';
 import type { JobData } from '../../lib/contract/jobs.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { copyToNextFollowers } from '../../lib/domain/jobs/crosspost-copies.ts';
 import { fetchPreviews } from '../../lib/domain/previews/previews.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { messageSchema } from '../../lib/store/mongo/models/message.ts';
 import { reactionSchema } from '../../lib/store/mongo/models/reaction.ts';
 import { messageCalls } from '../api/messages/message-fixture.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Member } from '../../lib/contract/member.ts';
 import type { Role } from '../../lib/contract/server.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { grantServerTypes } from '../../lib/domain/servers/grants.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { authorize, makeMember, makeServer } from '../harness/factories.ts';

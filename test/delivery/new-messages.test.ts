@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { outboxAgeMs, relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepNewMessages } from '../../lib/domain/messages/new-messages.ts';
+import { outboxAgeMs, relayEvents } from '../../lib/domain/relay/relay.ts';
 import { markKey } from '../../lib/store/redis/log/append.ts';
 import { createKeys, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/redis/message-order.ts';

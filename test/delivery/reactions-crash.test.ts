@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { messageCalls, storedReactions } from '../api/messages/message-fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { messageCalls, storedMessage, storedReactions, storeReactions } from '../api/messages/message-fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { copiesOf, makeFollowing, nextChunk } from '../harness/crosspost.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
+import { relayEvents, startRelay } from '../../lib/domain/relay/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
+import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { makeChannel, makeThread, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { makeChannel, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { send } from '../harness/requests.ts';

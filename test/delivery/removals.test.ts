@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
-import { findOverdueRemovals } from '../../lib/domain/servers/removals.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
+import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import type { FollowDoc } from '../../lib/store/mongo/models/follow.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { BanDoc } from '../../lib/store/mongo/models/moderation.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { composeId } from '../../lib/base/ids.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
 import { sweepFiles } from '../../lib/domain/files/files.ts';
+import { restartRetention, sweepRetention } from '../../lib/domain/jobs/retention-sweep.ts';
 import { setMessageRetention } from '../../lib/domain/operators/servers.ts';
-import { restartRetention, sweepRetention } from '../../lib/domain/servers/retention-sweep.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { formOf, sendBody } from '../files/fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { expectKilled, useOwnProcess } from '../harness/own-process.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Role } from '../../lib/contract/server.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { authorize, makeRole } from '../harness/factories.ts';
 import { startParlance, useRecorder } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';

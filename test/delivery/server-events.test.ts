@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Member } from '../../lib/contract/member.ts';
 import type { Role, Server } from '../../lib/contract/server.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { authorize, giveRole, join, leave, makeBot, makePeople, makeRole, makeServer } from '../harness/factories.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { sweepOutbox } from '../../lib/domain/events/relay.ts';
+import { sweepOutbox } from '../../lib/domain/relay/relay.ts';
 import { openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { announceTyping } from '../../lib/domain/channels/typing.ts';
+import { announceTyping } from '../../lib/domain/jobs/announcements.ts';
 import {
   authorize,
   makeApplication,

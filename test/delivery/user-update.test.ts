@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { join, makeBot, makeMember, makePerson, makeServer, openDm } from '../harness/factories.ts';
 import { interceptNext } from '../harness/intercept.ts';

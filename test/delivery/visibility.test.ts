@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Channel } from '../../lib/contract/channel.ts';
 import type { Role } from '../../lib/contract/server.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { Client } from '../gateway/client.ts';
 import { giveRole, makeChannel, makeMember, makeRole, makeServer, setOverwrite } from '../harness/factories.ts';
 import { startParlance, untilReceived, useRecorder, waitForAll } from '../harness/parlance.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { NewWebhook } from '../../lib/contract/webhook.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import type { Dispatch } from '../harness/bot-client.ts';
 import { makeChannel, makeServer, setOverwrite } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';

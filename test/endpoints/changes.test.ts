@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { expireUnanswered } from '../../lib/domain/events/relay.ts';
+import { expireUnanswered } from '../../lib/domain/jobs/interactions.ts';
 import { seal } from '../../lib/store/seal.ts';
 import { reply } from '../harness/endpoint.ts';
 import { use } from '../harness/use.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepUnposted } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { sweepUnposted } from '../../lib/domain/jobs/interactions.ts';
 import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { startWorker } from '../../workers/start.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
-import { expireUnanswered } from '../../lib/domain/events/relay.ts';
-import { postInteraction } from '../../lib/domain/interactions/endpoint-delivery.ts';
-import { sweepInteractions, sweepUnposted } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { postInteraction } from '../../lib/domain/jobs/endpoint-delivery.ts';
+import { expireUnanswered, sweepInteractions, sweepUnposted } from '../../lib/domain/jobs/interactions.ts';
 import { openWorkerPlatform } from '../../lib/store/platform.ts';
 import { handlers } from '../../workers/handlers.ts';
 import { type Answering, reply } from '../harness/endpoint.ts';

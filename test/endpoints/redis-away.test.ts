@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
 import { startWorker } from '../../workers/start.ts';
 import { reply } from '../harness/endpoint.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';

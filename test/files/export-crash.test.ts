@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
-import { sweepExports } from '../../lib/domain/exports/export-work.ts';
+import { sweepExports } from '../../lib/domain/exports/work.ts';
 import { startWorker } from '../../workers/start.ts';
 import {
   downloadExport,

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { limits } from '../../lib/base/limits.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
-import { addEvent, addEventInPipeline } from '../../lib/domain/events/pending-events.ts';
-import { relayEvents, startRelay } from '../../lib/domain/events/relay.ts';
-import { loadCurrentServerAccess } from '../../lib/domain/members/access.ts';
-import { removeChannel } from '../../lib/domain/servers/removals.ts';
+import { loadCurrentServerAccess } from '../../lib/domain/access/checks.ts';
+import { addEvent, addEventInPipeline } from '../../lib/domain/events/pending.ts';
+import { relayEvents, startRelay } from '../../lib/domain/relay/relay.ts';
+import { removeChannel } from '../../lib/domain/removals.ts';
 import type { Client } from './client.ts';
 import { contents, type TestAccount, useGateway } from './gateway-fixture.ts';
 

@@ -1,4 +1,4 @@
-import { copyToNextFollowers } from '../../lib/domain/messages/crosspost-copies.ts';
+import { copyToNextFollowers } from '../../lib/domain/jobs/crosspost-copies.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { ApiPlatform, Platform, WorkerPlatform } from '../../lib/store/platform.ts';

@@ -1,6 +1,6 @@
 import type { EndpointDelivery } from '../../lib/contract/endpoint.ts';
 import type { InteractionView } from '../../lib/contract/interaction.ts';
-import { postInteraction } from '../../lib/domain/interactions/endpoint-delivery.ts';
+import { postInteraction } from '../../lib/domain/jobs/endpoint-delivery.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import type { Certificate } from './certificate.ts';
 import { startEndpoint, type TestEndpoint } from './endpoint.ts';

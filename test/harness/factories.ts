@@ -7,7 +7,7 @@ import type { DmChannel } from '../../lib/contract/dm.ts';
 import type { Invite, InviteInput } from '../../lib/contract/member.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { Role, RoleInput, Server } from '../../lib/contract/server.ts';
-import { newToken, sessionLifeMs } from '../../lib/domain/accounts/credentials.ts';
+import { newToken, sessionLifeMs } from '../../lib/domain/access/credentials.ts';
 import { hashOptions } from '../../lib/domain/accounts/passwords.ts';
 import type { TestApi } from './api.ts';
 import { type Caller, send } from './requests.ts';

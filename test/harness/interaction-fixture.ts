@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { CommandInput } from '../../lib/contract/command.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { type GatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';

@@ -1,4 +1,4 @@
-import { findOverdueKeys, type OutboxName } from '../../lib/domain/events/relay.ts';
+import { findOverdueKeys, type OutboxName } from '../../lib/domain/relay/relay.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 
 /** The keys of all pages of `findOverdueKeys`. */

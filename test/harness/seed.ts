@@ -1,5 +1,5 @@
 import { foldSearch } from '../../lib/base/text.ts';
-import { newToken } from '../../lib/domain/accounts/credentials.ts';
+import { newToken } from '../../lib/domain/access/credentials.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
 import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';

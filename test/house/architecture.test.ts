@@ -26,6 +26,31 @@ const allowedLayers: Record<string, string[]> = {
   'lib/outbound': ['lib/base', 'lib/contract'],
   'lib/domain': ['lib/base', 'lib/contract', 'lib/outbound', 'lib/store'],
 };
+/** The folders of the domain, lowest first: a file may import those of its own folder and of the folders before it. `.`: the files beside the folders. */
+const domainFolders = [
+  'counts',
+  'access',
+  'events',
+  '.',
+  'views',
+  'previews',
+  'channels',
+  'files',
+  'messages',
+  'members',
+  'webhooks',
+  'servers',
+  'accounts',
+  'community',
+  'exports',
+  'applications',
+  'interactions',
+  'backup',
+  'relay',
+  'jobs',
+  'operators',
+];
+
 /** Folders of processes, which share lib and config but never import one another. apps/local starts the others as processes. */
 const processFolders = ['workers', 'apps/api', 'apps/gateway', 'apps/ops', 'apps/operator', 'apps/web', 'apps/local'];
 
@@ -96,6 +121,11 @@ function importErrors(file: string, target: string, isNeededAtRuntime: boolean):
   if (theirs && mine !== theirs && from !== 'sdk/generate') errors.push(`${file} imports ${target}: processes never import one another`);
   if (isNeededAtRuntime && file.startsWith('apps/web/') && !isWithin(target, ['apps/web/', ...sharedWithBrowsers]))
     errors.push(`${file} imports ${target}: pages may import only types and code shared with browsers`);
+  const [fromFolder, toFolder] = [file, target].map((one) =>
+    domainFolders.indexOf(/^lib\/domain\/(?:([^/]+)\/)?/.exec(one)?.[1] ?? '.'),
+  ) as [number, number];
+  if (from === 'lib/domain' && to === from && (fromFolder < 0 || toFolder < 0 || toFolder > fromFolder))
+    errors.push(`${file} imports ${target}: its folder comes before that one`);
   const engine = 'apps/local/documentdb/';
   if (file.startsWith(engine) && folderOf(target, ['config', 'lib']))
     errors.push(`${file} imports ${target}: the wire gateway imports no other code of the project`);

@@ -4,7 +4,7 @@ import type { Application } from '../../lib/contract/application.ts';
 import type { AuditPage, Member } from '../../lib/contract/member.ts';
 import type { Server, ServerSummary } from '../../lib/contract/server.ts';
 import type { Me } from '../../lib/contract/user.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { fileDocs, getFile } from '../files/fixture.ts';
 import { makeBot, makePerson, makeServer } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';

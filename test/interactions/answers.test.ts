@@ -1,6 +1,6 @@
 // Tests of interactions: their states, the answers of bots to commands, and the jobs that relay and expire them.
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { changeChannel } from '../harness/crosspost.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';

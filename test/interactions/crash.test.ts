@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { sendFatal, useOwnProcess } from '../harness/own-process.ts';
 import { use } from '../harness/use.ts';

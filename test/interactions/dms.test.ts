@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PickerCommand } from '../../lib/contract/command.ts';
 import type { DmChannel } from '../../lib/contract/dm.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { makePerson, openDm } from '../harness/factories.ts';
 import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { type Caller, refused, send } from '../harness/requests.ts';

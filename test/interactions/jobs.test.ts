@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
-import { expireUnanswered, relayEvents } from '../../lib/domain/events/relay.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { expireUnanswered, sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { handlers as all } from '../../workers/handlers.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { expireUnanswered } from '../../lib/domain/events/relay.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { expireUnanswered, sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { use } from '../harness/use.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
 import { type InteractionFixture, startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { testConfig } from '../harness/stores.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';

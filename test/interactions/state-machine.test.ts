@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { use } from '../harness/use.ts';

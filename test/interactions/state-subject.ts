@@ -1,11 +1,11 @@
 import { Refusal } from '../../lib/base/errors.ts';
 import { requireValid } from '../../lib/contract/check.ts';
 import { CallbackInput } from '../../lib/contract/message.ts';
-import { expireUnanswered, relayEvents, relayInteraction } from '../../lib/domain/events/relay.ts';
-import { decideAnswer } from '../../lib/domain/interactions/interaction-answers.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
-import { findMessageByCreateId } from '../../lib/domain/messages/message-draft.ts';
-import { toMessage } from '../../lib/domain/messages/message-view.ts';
+import { decideAnswer } from '../../lib/domain/interactions/answers.ts';
+import { expireUnanswered, relayInteraction, sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
+import { findMessageByCreateId } from '../../lib/domain/messages/draft.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
+import { toMessage } from '../../lib/domain/views/messages.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import type { Answer } from '../harness/api.ts';

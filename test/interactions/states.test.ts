@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { expireUnanswered } from '../../lib/domain/events/relay.ts';
-import { sweepInteractions } from '../../lib/domain/interactions/interaction-sweeps.ts';
+import { expireUnanswered, sweepInteractions } from '../../lib/domain/jobs/interactions.ts';
 import type { Answer } from '../harness/api.ts';
 import { expectError } from '../harness/expect-error.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';

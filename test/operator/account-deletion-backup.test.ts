@@ -1,9 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { expect } from 'chai';
-import { scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/account-deletions.ts';
+import { scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/deletions.ts';
 import { writeBackup } from '../../lib/domain/backup/backup.ts';
-import { finishRemoval } from '../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import type { Collections } from '../../lib/store/mongo/database.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { join, makePerson, makeServer, postMessage } from '../harness/factories.ts';

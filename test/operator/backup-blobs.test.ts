@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import { writeBackup } from '../../lib/domain/backup/backup.ts';
 import { deleteFiles } from '../../lib/domain/files/files.ts';
-import { deleteRemoval } from '../../lib/domain/servers/removals.ts';
+import { deleteRemoval } from '../../lib/domain/removals.ts';
 import { openBackupPlatform } from '../../lib/store/backup-platform.ts';
 import { isBackupRunning } from '../../lib/store/mongo/backup-lease.ts';
 import type { FileDoc } from '../../lib/store/mongo/models/file.ts';

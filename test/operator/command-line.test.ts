@@ -5,7 +5,7 @@ import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
 import { exitCodes } from '../../apps/operator/result.ts';
 import type { AuditPage } from '../../lib/contract/member.ts';
-import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
+import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
 import { type Caller, send } from '../harness/requests.ts';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
 import { executeCommand } from '../../apps/operator/execute.ts';
-import { recountBotServers } from '../../lib/domain/applications/app-directory.ts';
 import { recountThreads } from '../../lib/domain/channels/thread-activity.ts';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
-import { recountMembers } from '../../lib/domain/members/membership.ts';
+import { recountBotServers } from '../../lib/domain/counts/bot-servers.ts';
+import { recountMembers } from '../../lib/domain/members/changes.ts';
 import { type Reindexed, reindex } from '../../lib/domain/operators/reindex.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { toMemberKey } from '../../lib/store/mongo/models/server.ts';
 import { formOf, sendBody } from '../files/fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';

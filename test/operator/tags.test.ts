@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import { ensureSystemAccount } from '../../lib/domain/accounts/system-account.ts';
 import { grantEarlyAccess, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
+import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
 import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { reply } from '../harness/endpoint.ts';
 import { type EndpointFixture, startEndpointFixture } from '../harness/endpoint-fixture.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readMember } from '../../lib/domain/members/memberships.ts';
+import { readMember } from '../../lib/domain/access/memberships.ts';
 import { readById } from '../../lib/store/mongo/batched-reads.ts';
 import { startMonitoredApi } from '../harness/api.ts';
 import { makePeople, makeServers } from '../harness/seed.ts';

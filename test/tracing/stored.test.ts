@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { relayEvents } from '../../lib/domain/events/relay.ts';
+import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startTestApi, startTestApiWithWorker } from '../harness/api.ts';
 import { dumpRedis } from '../harness/dumps.ts';

@@ -1,5 +1,5 @@
 import { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
-import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/account-deletions.ts';
+import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/deletions.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes by which people delete their accounts (docs/behavior/accounts.md#account-deletion). */

@@ -20,7 +20,7 @@ import {
   updateApplication,
 } from '../../../lib/domain/applications/applications.ts';
 import { authorizeBot } from '../../../lib/domain/applications/authorizations.ts';
-import { listEndpointDeliveries, testEndpoint } from '../../../lib/domain/interactions/endpoints.ts';
+import { listEndpointDeliveries, testEndpoint } from '../../../lib/domain/applications/endpoints.ts';
 import { AlternativeReply, List, type Route, route } from '../route.ts';
 
 const ownerErrors = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;

@@ -1,6 +1,6 @@
 import { Follower, FollowInput } from '../../../lib/contract/follower.ts';
 import { Message } from '../../../lib/contract/message.ts';
-import { findServerIdOfChannel } from '../../../lib/domain/members/management-writes.ts';
+import { findServerIdOfChannel } from '../../../lib/domain/access/management-writes.ts';
 import { crosspostMessage } from '../../../lib/domain/messages/crossposts.ts';
 import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/messages/followers.ts';
 import { AlternativeReply, List, type Route, route } from '../route.ts';

@@ -1,14 +1,9 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
-import {
-  answerInteraction,
-  type InteractionKey,
-  postFollowUp,
-  requireInteractionToken,
-} from '../../../lib/domain/interactions/interaction-answers.ts';
-import { deleteOriginal, editOriginal, getOriginal } from '../../../lib/domain/interactions/interaction-originals.ts';
+import { answerInteraction, type InteractionKey, postFollowUp, requireInteractionToken } from '../../../lib/domain/interactions/answers.ts';
 import { getInteractionView } from '../../../lib/domain/interactions/interactions.ts';
+import { deleteOriginal, editOriginal, getOriginal } from '../../../lib/domain/interactions/originals.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { AlternativeReply, type Route, route } from '../route.ts';
 

@@ -1,7 +1,7 @@
 import { Invite, InviteInput, InvitePreview } from '../../../lib/contract/member.ts';
 import { Server } from '../../../lib/contract/server.ts';
+import { findServerIdOfInvite } from '../../../lib/domain/access/management-writes.ts';
 import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/members/invites.ts';
-import { findServerIdOfInvite } from '../../../lib/domain/members/management-writes.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of invites (docs/behavior/servers.md#invites). */

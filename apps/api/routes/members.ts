@@ -1,9 +1,9 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { AuditPage, Member, MembersQuery } from '../../../lib/contract/member.ts';
 import { BeforeQuery } from '../../../lib/contract/shared.ts';
-import { listMembers } from '../../../lib/domain/members/member-pages.ts';
+import { listAudit } from '../../../lib/domain/access/audit.ts';
 import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members/members.ts';
-import { listAudit } from '../../../lib/domain/servers/audit.ts';
+import { listMembers } from '../../../lib/domain/members/pages.ts';
 import { List, type Route, route, SerializedReply } from '../route.ts';
 
 const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;

@@ -2,8 +2,8 @@ import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Message, MessageEdit, MessageInput } from '../../../lib/contract/message.ts';
 import { MessagesQuery } from '../../../lib/contract/shared.ts';
 import { countChannelPost } from '../../../lib/domain/messages/channel-rate.ts';
-import { listMessages } from '../../../lib/domain/messages/message-pages.ts';
 import { checkPostBeforeUpload, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
+import { listMessages } from '../../../lib/domain/messages/pages.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of messages (docs/behavior/messages.md#posting). */

@@ -1,6 +1,6 @@
 import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Picture } from '../../../lib/contract/shared.ts';
-import { requireOwnApplication } from '../../../lib/domain/applications/application-ownership.ts';
+import { requireOwnApplication } from '../../../lib/domain/access/application-ownership.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import {
   clearApplicationIcon,

@@ -1,5 +1,5 @@
 import { Role, RoleInput, RolePatch } from '../../../lib/contract/server.ts';
-import { createRole, deleteRole, listRoles, updateRole } from '../../../lib/domain/members/roles.ts';
+import { createRole, deleteRole, listRoles, updateRole } from '../../../lib/domain/servers/roles.ts';
 import { List, type Route, route } from '../route.ts';
 
 const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;

@@ -1,6 +1,5 @@
 import { Me, MeDetails, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
-import { updateMe } from '../../../lib/domain/accounts/accounts.ts';
-import { setPresence } from '../../../lib/domain/accounts/presence.ts';
+import { setPresence, updateMe } from '../../../lib/domain/accounts/accounts.ts';
 import { getProfile } from '../../../lib/domain/accounts/profiles.ts';
 import { type Route, route } from '../route.ts';
 

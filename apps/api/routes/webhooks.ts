@@ -1,8 +1,8 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
-import { findServerIdOfWebhook } from '../../../lib/domain/members/management-writes.ts';
-import { postByWebhook } from '../../../lib/domain/webhooks/webhook-posts.ts';
+import { findServerIdOfWebhook } from '../../../lib/domain/access/management-writes.ts';
+import { postByWebhook } from '../../../lib/domain/webhooks/posts.ts';
 import {
   createWebhook,
   deleteWebhook,

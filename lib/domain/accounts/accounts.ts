@@ -1,20 +1,20 @@
 import { refuse } from '../../base/errors.ts';
 import type { AccountDeletion } from '../../contract/account-deletion.ts';
 import type { LoginInput, RegisterInput, Session } from '../../contract/auth.ts';
-import type { Me, MeDetails, MePatch } from '../../contract/user.ts';
+import { type Me, type MeDetails, type MePatch, type PresencePatch } from '../../contract/user.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
-import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEventInPipeline } from '../events/pending-events.ts';
-import type { Actor } from '../members/access.ts';
+import { type ApiPlatform, type EnqueuePlatform, type Platform } from '../../store/platform.ts';
+import type { Actor } from '../access/checks.ts';
+import { addEventInPipeline } from '../events/pending.ts';
 import { requireAdmittingInvite } from '../members/invites.ts';
-import { withMemberRename } from '../members/member-names.ts';
+import { withMemberRename } from '../members/names.ts';
+import { systemAccount } from '../system-account.ts';
+import { getTag, toUserSummary } from '../views/accounts.ts';
 import { authenticatePerson } from './authentication.ts';
 import { requireNewPassword } from './new-passwords.ts';
 import { hashPassword, queueHash } from './passwords.ts';
-import { getTag, toUserSummary } from './public-profiles.ts';
 import { type Client, createSession, type Opening } from './sessions.ts';
-import { systemAccount } from './system-account.ts';
 import { hasTwoFactor } from './two-factor-codes.ts';
 
 /** A deletion as it is stored, as the API returns it. */
@@ -113,4 +113,22 @@ export async function updateMe(platform: EnqueuePlatform, actor: Actor, { displa
   const account = after ?? refuse('unauthorized', { hint: 'This account no longer exists' });
   if (displayName !== undefined) platform.wake('relay-account', { accountId: actor.id });
   return { ...toMe(account), bio: account.bio ?? null, pronouns: account.pronouns ?? null };
+}
+
+/**
+ * Sets the status that others see while the account is connected, and its custom status (docs/behavior/accounts.md#presence). Missing fields stay; null and ""
+ * clear the custom status. Both survive restarts. Others get the change within about a second. Returns the own account. Refuses `unavailable` while Redis is
+ * unavailable: the change is stored then, but only published when it is sent again.
+ */
+export async function setPresence(platform: ApiPlatform, actor: Actor, { status, customStatus }: PresencePatch): Promise<Me> {
+  const set = {
+    ...(status === undefined ? {} : { status }),
+    ...(customStatus === undefined ? {} : { customStatus: customStatus || null }),
+  };
+  const account = await platform.accessVersions.runChange({ accounts: [actor.id] }, () =>
+    platform.db.accounts.findOneAndUpdate({ _id: actor.id }, { $set: set }, { returnDocument: 'after' }),
+  );
+  if (!account) return refuse('unauthorized', { hint: 'This account no longer exists' });
+  await platform.markPresenceChanged(actor.id, set.customStatus !== undefined).catch(() => refuse('unavailable'));
+  return toMe(account);
 }

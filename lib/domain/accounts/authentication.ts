@@ -2,7 +2,7 @@ import { refuse } from '../../base/errors.ts';
 import type { LoginInput } from '../../contract/auth.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../access/client.ts';
 import { queueHash, verifyPassword } from './passwords.ts';
 import { consumeCode, hasTwoFactor } from './two-factor-codes.ts';
 

@@ -6,14 +6,14 @@ import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
+import { systemAccount } from '../system-account.ts';
 import { newPerson, openSession } from './accounts.ts';
 import { authenticatePerson } from './authentication.ts';
 import { type CheckedFactors, isFreshSignIn, refusePassword, requireOwnFactors } from './own-password.ts';
 import type { Client } from './sessions.ts';
 import { findIdentityOwner, readTicket, type Ticket } from './sign-ins.ts';
 import { requirePersonAccount } from './suspensions.ts';
-import { systemAccount } from './system-account.ts';
 
 const refuseTicket = ({ OIDC_NAME }: Platform['config']): never =>
   refuse('unauthorized', { hint: `This sign-in has expired or was used. Log in with ${OIDC_NAME} again` });

@@ -4,7 +4,7 @@ import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { LoginCodeDoc } from '../../store/mongo/models/login-code.ts';
 import type { Platform } from '../../store/platform.ts';
 import { createSecret, sha256 } from '../../store/seal.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
 import { openSession } from './accounts.ts';
 import { previewCode, requireCodeOwner, validCodeFilter } from './one-use-codes.ts';
 import { type Client, hasSession } from './sessions.ts';

@@ -3,7 +3,7 @@ import type { UserSummary } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { sha256 } from '../../store/seal.ts';
-import { toUserSummary } from './public-profiles.ts';
+import { toUserSummary } from '../views/accounts.ts';
 
 /** The filter for a code that still works. Of each code only the hash is stored, as `_id`. */
 export const validCodeFilter = (platform: Platform, code: string) => ({

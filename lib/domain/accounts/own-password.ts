@@ -1,7 +1,7 @@
 import { refuseField } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Platform } from '../../store/platform.ts';
-import type { Client } from './client.ts';
+import type { Client } from '../access/client.ts';
 import { queueHash, verifyPassword } from './passwords.ts';
 import { consumeCode, hasTwoFactor } from './two-factor-codes.ts';
 

@@ -3,8 +3,8 @@ import { limits } from '../../base/limits.ts';
 import type { EventData } from '../../contract/events.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { type DuePresence, toStoredPresence } from '../../store/redis/presence.ts';
-import { toVisibleStatus } from './presence.ts';
-import { loadAccounts } from './public-profiles.ts';
+import { loadAccounts } from '../views/accounts.ts';
+import { toVisibleStatus } from '../views/presence.ts';
 
 /** How many presences one batch reads, and how many are published at once. */
 const batchPresences = 100;

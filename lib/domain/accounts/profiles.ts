@@ -6,11 +6,11 @@ import { exists } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import type { Actor } from '../access/checks.ts';
+import { findAllServerIds } from '../access/memberships.ts';
 import { findDm } from '../channels/dms.ts';
-import type { Actor } from '../members/access.ts';
-import { findAllServerIds } from '../members/memberships.ts';
-import { loadConnected, toVisibleStatus } from './presence.ts';
-import { getTag, loadAccounts } from './public-profiles.ts';
+import { getTag, loadAccounts } from '../views/accounts.ts';
+import { loadConnected, toVisibleStatus } from '../views/presence.ts';
 
 /** The conditions of a person's badges (docs/behavior/accounts.md#badges), checked each time. `servers` are those that the person owns or is in. */
 const badgeConditions: Record<Badge, (person: AccountDoc, servers: readonly ServerDoc[]) => boolean> = {

@@ -5,15 +5,15 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { AccountDoc, TokenDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import type { Actor } from '../members/access.ts';
-import type { Client } from './client.ts';
-import { newToken, sessionLifeMs } from './credentials.ts';
+import type { Actor } from '../access/checks.ts';
+import type { Client } from '../access/client.ts';
+import { newToken, sessionLifeMs } from '../access/credentials.ts';
 import { describeDevice } from './device-name.ts';
 import { requireNewPassword } from './new-passwords.ts';
 import { refusePassword, requireOwnFactors } from './own-password.ts';
 import { hashPassword, queueHash } from './passwords.ts';
 
-export type { Client } from './client.ts';
+export type { Client } from '../access/client.ts';
 
 /** How often to try to make room for a session, and to delete sessions. Concurrent logins may take the room, or open more. */
 const triesMax = 20;

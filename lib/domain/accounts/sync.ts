@@ -1,11 +1,11 @@
 import { limits } from '../../base/limits.ts';
 import type { Sync, SyncQuery } from '../../contract/sync.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
+import type { Actor } from '../access/checks.ts';
 import { loadDms, toDmChannels } from '../channels/dms.ts';
 import { loadReadStates } from '../channels/reads.ts';
-import type { Actor } from '../members/access.ts';
-import { toServer } from '../servers/server-view.ts';
-import { addThreads, loadJoinedServers } from './joined-servers.ts';
+import { addThreads, loadJoinedServers } from '../views/joined-servers.ts';
+import { toServer } from '../views/servers.ts';
 
 /**
  * A page of all that a client needs when it starts: the caller's servers in full, oldest first, how far the caller has read in their channels, and, on the

@@ -11,7 +11,7 @@ import type {
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
 import { seal, unseal } from '../../store/seal.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
 import { refuseCode, requireOwnPassword } from './own-password.ts';
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';

@@ -1,9 +1,8 @@
 import type { DirectoryApp, DirectoryPage, DirectoryQuery } from '../../contract/discovery.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { getTag, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
 import { textFilter, toPage, toPageRange } from '../community/directory-pages.ts';
-import { recountDueDocuments } from '../servers/recounts.ts';
+import { getTag, loadAccounts, toUserSummary } from '../views/accounts.ts';
 
 type ListedApplication = Pick<ApplicationDoc, '_id' | 'botId' | 'name' | 'description' | 'iconUrl' | 'serverCount'>;
 
@@ -41,20 +40,3 @@ async function toDirectoryApps(platform: Platform, applications: readonly Listed
     return botAuthor ? [{ id: _id, name, description, iconUrl, bot: botAuthor, serverCount }] : [];
   });
 }
-
-/**
- * Adds `delta` to the server counts of bots: 1 after they joined a server, -1 after they left. Also marks the counts for a recount. With 0, called before the
- * change, only the mark is set, so that the count is corrected even if the process dies before the second call.
- */
-export async function changeServerCounts(platform: Platform, botIds: readonly string[], delta: 1 | 0 | -1): Promise<void> {
-  if (botIds.length === 0) return;
-  const change = { $inc: { serverCount: delta }, $set: { recountAt: new Date(platform.now()) } };
-  await platform.db.applications.updateMany({ botId: { $in: [...botIds] } }, change);
-}
-
-/** Recounts the servers of the marked bots that have not joined or left a server recently. */
-export const recountBotServers = (platform: Platform): Promise<void> =>
-  recountDueDocuments(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
-    const application = await platform.db.applications.findOne({ _id: applicationId }, { projection: { botId: 1 } });
-    return application ? platform.db.memberships.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
-  });

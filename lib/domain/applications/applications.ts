@@ -8,15 +8,15 @@ import type { AccountDoc, ApplicationDoc } from '../../store/mongo/models/accoun
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serversPerChange } from '../../store/redis/server-changes.ts';
 import { createSecret, seal, unseal } from '../../store/seal.ts';
-import { newToken } from '../accounts/credentials.ts';
-import { toAuthor } from '../accounts/public-profiles.ts';
-import { addEventInPipeline, addEventToEach } from '../events/pending-events.ts';
-import { requirePong } from '../interactions/endpoints.ts';
-import type { Actor } from '../members/access.ts';
-import { withMemberRename } from '../members/member-names.ts';
-import { findAllServerIds } from '../members/memberships.ts';
-import { removeApplication } from '../servers/removals.ts';
-import { requireOwnApplication } from './application-ownership.ts';
+import { requireOwnApplication } from '../access/application-ownership.ts';
+import type { Actor } from '../access/checks.ts';
+import { newToken } from '../access/credentials.ts';
+import { findAllServerIds } from '../access/memberships.ts';
+import { addEventInPipeline, addEventToEach } from '../events/pending.ts';
+import { withMemberRename } from '../members/names.ts';
+import { removeApplication } from '../removals.ts';
+import { toAuthor } from '../views/accounts.ts';
+import { requirePong } from './endpoints.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create that is repeated after a crash finds the account it made. */
 const newBotAccount = ({ _id, botId, name, iconUrl, createdAt }: ApplicationDoc): AccountDoc => ({

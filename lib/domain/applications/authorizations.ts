@@ -8,12 +8,12 @@ import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { ServerEvent } from '../../store/mongo/models/outbox.ts';
 import { type RoleDoc, type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEvent } from '../events/pending-events.ts';
-import { type Actor, loadCurrentServerAccess, requirePermissions } from '../members/access.ts';
-import { finishJoin, newMember, removeMember } from '../members/membership.ts';
-import { addMember } from '../members/memberships.ts';
-import { writeAudit } from '../servers/audit.ts';
-import { changeServerCounts } from './app-directory.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, loadCurrentServerAccess, requirePermissions } from '../access/checks.ts';
+import { addMember } from '../access/memberships.ts';
+import { changeServerCounts } from '../counts/bot-servers.ts';
+import { addEvent } from '../events/pending.ts';
+import { finishJoin, newMember, removeMember } from '../members/changes.ts';
 
 /**
  * Returns the server that a bot is to be added to, and the caller's permissions in it. A server that the caller is not in is refused with 400 instead of 404,

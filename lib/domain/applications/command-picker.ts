@@ -7,8 +7,8 @@ import { foldSearch } from '../../base/text.ts';
 import type { Command, PickerCommand } from '../../contract/command.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { type ChannelContext, requireChannel } from '../channels/channel-context.ts';
-import { type Actor, loadOverwrites, type ServerAccess } from '../members/access.ts';
+import { type Actor, loadOverwrites, type ServerAccess } from '../access/checks.ts';
+import { type ChannelContext, requireChannel } from '../channels/context.ts';
 
 /** A slash or prefix command that can be used in a channel, with the application it belongs to. */
 export interface UsableCommand {

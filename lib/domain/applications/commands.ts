@@ -5,8 +5,8 @@ import { isBlank, toWellFormed } from '../../base/text.ts';
 import type { Command, CommandInput } from '../../contract/command.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { Platform } from '../../store/platform.ts';
-import { type Actor, loadServerAccess } from '../members/access.ts';
-import { requireOwnApplication } from './application-ownership.ts';
+import { requireOwnApplication } from '../access/application-ownership.ts';
+import { type Actor, loadServerAccess } from '../access/checks.ts';
 
 /** Identifies a list of commands: an application's list for everywhere, or its list for one server. */
 export interface CommandScope {

@@ -9,8 +9,8 @@ import { migrate } from '../../store/mongo/migrate.ts';
 import { clearRestoreMark, readRestoreMark, writeRestoreMark } from '../../store/mongo/restore-mark.ts';
 import { storeRestoredLog } from '../../store/redis/log/restored-log.ts';
 import { deriveKeyId, listKeys } from '../../store/seal.ts';
-import { readBackup, verifyBackup } from './backup-reader.ts';
 import { BackupError, type BackupManifest, type BackupSummary, collectionsOfData } from './contents.ts';
+import { readBackup, verifyBackup } from './reader.ts';
 import { storeDocuments } from './restored-documents.ts';
 
 /** Where a backup is read from. */

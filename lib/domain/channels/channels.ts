@@ -5,11 +5,11 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEventInPipeline, newOutbox } from '../events/pending-events.ts';
-import { type Actor, canView, loadOverwrites, requireServer, requireServerChannel, type ServerContext } from '../members/access.ts';
-import { diffFields, writeAudit } from '../servers/audit.ts';
-import { removeChannel } from '../servers/removals.ts';
-import { toChannel } from '../servers/server-view.ts';
+import { diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, canView, loadOverwrites, requireServer, requireServerChannel, type ServerContext } from '../access/checks.ts';
+import { addEventInPipeline, newOutbox } from '../events/pending.ts';
+import { removeChannel } from '../removals.ts';
+import { toChannel } from '../views/servers.ts';
 import { createOverwrites, findOverwriteErrors } from './overwrites.ts';
 import { archiveAtStage, loadCurrentChannel } from './thread-activity.ts';
 

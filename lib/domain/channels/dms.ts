@@ -5,11 +5,11 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type DmDoc, toPairKey } from '../../store/mongo/models/dm.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
-import { loadConnected, toVisibleStatus } from '../accounts/presence.ts';
-import { deletedAuthor, getTag, loadAccounts } from '../accounts/public-profiles.ts';
-import { haveSharedServer } from '../accounts/shared-servers.ts';
-import { countCreation, perHour } from '../creation-rates.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
+import { countCreation, perHour } from '../access/creation-rates.ts';
+import { deletedAuthor, getTag, loadAccounts } from '../views/accounts.ts';
+import { loadConnected, toVisibleStatus } from '../views/presence.ts';
+import { haveSharedServer } from './shared-servers.ts';
 
 type AccountPair = readonly [AccountDoc, AccountDoc];
 

@@ -13,10 +13,10 @@ import {
 import type { Channel, OverwriteInput } from '../../contract/channel.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEventInPipeline, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
-import { type Actor, requirePermissions, requireServerChannel, type ServerChannelContext, type ServerContext } from '../members/access.ts';
-import { type Changes, diffFields, writeAudit } from '../servers/audit.ts';
-import { toChannel } from '../servers/server-view.ts';
+import { type Changes, diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions, requireServerChannel, type ServerChannelContext, type ServerContext } from '../access/checks.ts';
+import { addEventInPipeline, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
+import { toChannel } from '../views/servers.ts';
 
 type OverwriteBits = Pick<Overwrite, 'allow' | 'deny'>;
 

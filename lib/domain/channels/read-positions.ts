@@ -4,7 +4,7 @@ import { composeId, idEpochMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { Platform } from '../../store/platform.ts';
-import { type JoinedServer, loadJoinedServers } from '../accounts/joined-servers.ts';
+import { type JoinedServer, loadJoinedServers } from '../views/joined-servers.ts';
 import { loadDms } from './dms.ts';
 
 /** A channel, thread or DM that an account can read, and how far it has read there. */

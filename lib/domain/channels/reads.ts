@@ -2,15 +2,11 @@ import { refuseField } from '../../base/errors.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { EventData } from '../../contract/events.ts';
 import type { ReadState } from '../../contract/read.ts';
 import { type MessageDoc, pingsIndex } from '../../store/mongo/models/message.ts';
-import type { EnqueuePlatform, Platform, WorkerPlatform } from '../../store/platform.ts';
-import { accountPlace } from '../../store/redis/log/keys.ts';
-import { createPlacedEvent } from '../events/placed-events.ts';
-import { appendEvents } from '../events/relay.ts';
-import type { Actor } from '../members/access.ts';
-import { requireMessageChannel } from './channel-context.ts';
+import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
+import type { Actor } from '../access/checks.ts';
+import { requireMessageChannel } from './context.ts';
 import { findNewestMessageId } from './dm-activity.ts';
 import { loadReadable, loadReadPositions, type Readable, type ReadPosition } from './read-positions.ts';
 
@@ -54,18 +50,6 @@ export function markOwnPost(platform: Platform, { authorId, channelId, _id }: Me
 
 /** Waits until the marks of own posts are written, for example before the process ends. */
 export const waitForOwnMarks = (): Promise<unknown> => Promise.all(pendingOwnMarks);
-
-/** Sends `READ_UPDATE` with the current mark to the person's sessions. */
-export async function announceRead(platform: WorkerPlatform, { channelId, userId }: { channelId: string; userId: string }): Promise<void> {
-  const mark = await platform.db.reads.findOne({ _id: `${userId}:${channelId}`, userId }, { projection: { messageId: 1 } });
-  if (!mark) return;
-  // The event id is made from the mark, so that each mark is sent once however often this runs.
-  const eventId = `read-${channelId}-${mark.messageId}`;
-  const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
-  const event = createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data);
-  await appendEvents(platform, [event]);
-  void platform.expireMarks([event]);
-}
 
 /** How many channels are looked up in the database at once. */
 const channelsAtOnce = 4;

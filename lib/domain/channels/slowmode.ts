@@ -5,7 +5,7 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { CooldownDoc } from '../../store/mongo/models/cooldown.ts';
 import type { Platform } from '../../store/platform.ts';
-import type { ChannelContext } from './channel-context.ts';
+import type { ChannelContext } from './context.ts';
 
 /** The caller's cooldown in a channel, in milliseconds. 0 if the caller skips slow mode, if it is off, and in DMs (docs/behavior/messages.md#slow-mode). */
 function getCooldownMs({ channel, permissions }: ChannelContext): number {

@@ -4,8 +4,8 @@ import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serversPerChange } from '../../store/redis/server-changes.ts';
-import { addEventInPipeline, addEventToEach } from '../events/pending-events.ts';
-import { recountDueDocuments } from '../servers/recounts.ts';
+import { recountDueDocuments } from '../counts/recounts.ts';
+import { addEventInPipeline, addEventToEach } from '../events/pending.ts';
 
 const minuteMs = 60_000;
 

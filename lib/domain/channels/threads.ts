@@ -6,12 +6,12 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
-import { countCreation, perMinute } from '../creation-rates.ts';
-import { newOutbox } from '../events/pending-events.ts';
-import type { Actor } from '../members/access.ts';
-import { toChannel } from '../servers/server-view.ts';
-import { type ChannelContext, requireMessageChannel } from './channel-context.ts';
+import type { Actor } from '../access/checks.ts';
+import { countCreation, perMinute } from '../access/creation-rates.ts';
+import { newOutbox } from '../events/pending.ts';
+import { toChannel } from '../views/servers.ts';
 import { newChannel } from './channels.ts';
+import { type ChannelContext, requireMessageChannel } from './context.ts';
 import { computeArchiveAt } from './thread-activity.ts';
 
 /** The channel, if it can have threads. 400 for threads and DMs, and for kinds other than text and announcement. */

@@ -10,11 +10,11 @@ import {
 import { exists } from '../../store/mongo/database.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { addEvent, requireOutboxRoom } from '../events/pending-events.ts';
-import { type Actor, canView, requireServer, type ServerAccess } from '../members/access.ts';
-import { type Changes, diffFields, writeAudit } from '../servers/audit.ts';
-import { clearChosenChannel } from '../servers/removals.ts';
-import { choiceTimeoutMs, createHiddenChannel, deleteHiddenChannels, revealChannel } from './community-channels.ts';
+import { type Changes, diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, canView, requireServer, type ServerAccess } from '../access/checks.ts';
+import { addEvent, requireOutboxRoom } from '../events/pending.ts';
+import { clearChosenChannel } from '../removals.ts';
+import { choiceTimeoutMs, createHiddenChannel, deleteHiddenChannels, revealChannel } from './channels.ts';
 
 /** The Community and Discovery settings of a server. The fields have the names that request bodies and the audit log use. */
 export interface Settings {

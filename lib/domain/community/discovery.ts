@@ -7,9 +7,9 @@ import type { DiscoveryPage, DiscoveryQuery, DiscoveryServer } from '../../contr
 import { isTeamServer, type Server, teamTypes } from '../../contract/server.ts';
 import { discoveryIndex, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
+import { diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, loadCurrentServerAccess, requireServer } from '../access/checks.ts';
 import { joinServer } from '../members/joining.ts';
-import { diffFields, writeAudit } from '../servers/audit.ts';
 import { loadOnlineCounts } from '../servers/online-counts.ts';
 import { addSummaryEvent, requireServerDoc, type Settings, toCommunitySettings, toSettings } from './community.ts';
 import { textFilter, toPage, toPageRange } from './directory-pages.ts';

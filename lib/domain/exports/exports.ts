@@ -6,10 +6,10 @@ import type { Export, ExportInput } from '../../contract/auth.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { ExportDoc } from '../../store/mongo/models/export.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
+import type { Actor } from '../access/checks.ts';
 import { requireOwnFactors } from '../accounts/own-password.ts';
 import type { Client } from '../accounts/sessions.ts';
-import type { Actor } from '../members/access.ts';
-import { deleteParts, openParts } from './export-parts.ts';
+import { deleteParts, openParts } from './parts.ts';
 
 /** After how long the sweep takes an export whose job may be lost, in milliseconds. */
 export const jobLostMs = 30_000;

@@ -1,7 +1,7 @@
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { addEvent } from '../events/pending-events.ts';
+import { addEvent } from '../events/pending.ts';
 
 /** The attachment that a message stores for a file. */
 export const toStoredAttachment = ({ _id, key, filename, contentType, size, width, height }: FileDoc): StoredAttachment => ({

@@ -6,11 +6,11 @@ import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.
 import type { InteractionEvent, OutboxEntry } from '../../store/mongo/models/outbox.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { seal, unseal } from '../../store/seal.ts';
-import { createEntry, requireOutboxRoom } from '../events/pending-events.ts';
-import { type MentionContext, resolveMentions, toMessageDoc } from '../messages/message-draft.ts';
-import { toMessage } from '../messages/message-view.ts';
+import { createEntry, requireOutboxRoom } from '../events/pending.ts';
+import { type MentionContext, resolveMentions, toMessageDoc } from '../messages/draft.ts';
 import { checkEdit } from '../messages/messages.ts';
-import { requireInteraction, transition, windows } from './interaction-states.ts';
+import { toMessage } from '../views/messages.ts';
+import { requireInteraction, transition, windows } from './states.ts';
 
 /** An ephemeral message, which is never stored as a message. */
 export interface EphemeralMessage {

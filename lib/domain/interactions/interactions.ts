@@ -7,14 +7,14 @@ import type { InteractionView, InvokeResult, OptionValue } from '../../contract/
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
-import { loadAccounts } from '../accounts/public-profiles.ts';
+import { type Actor, canView, loadOwnMember } from '../access/checks.ts';
 import { requireUsableCommand } from '../applications/command-picker.ts';
-import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
-import { createEntry } from '../events/pending-events.ts';
-import { type Actor, canView, loadOwnMember } from '../members/access.ts';
-import { storeAnswer } from './interaction-answers.ts';
-import { expireIfLate } from './interaction-states.ts';
+import { type ChannelContext, requireMessageChannel } from '../channels/context.ts';
+import { createEntry } from '../events/pending.ts';
+import { loadAccounts } from '../views/accounts.ts';
+import { storeAnswer } from './answers.ts';
 import { parseOptions } from './option-parsing.ts';
+import { expireIfLate } from './states.ts';
 
 /** `findReferenceError` for a DM, which has two users and no roles or channels. */
 function findReferenceErrorInDm({ dm }: ChannelContext, { type, value }: OptionValue): string | null {

@@ -8,11 +8,11 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { BanDoc } from '../../store/mongo/models/moderation.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
-import { writeAudit } from '../servers/audit.ts';
-import { type Actor, requireServer } from './access.ts';
-import { type RemovalOutcome, removeUnlessOwner, requireLowerRank } from './member-removal.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requireServer } from '../access/checks.ts';
+import { deletedAuthor, loadAccounts, toUserSummary } from '../views/accounts.ts';
 import { newNotice, removeWithNotice } from './notices.ts';
+import { type RemovalOutcome, removeUnlessOwner, requireLowerRank } from './removal.ts';
 
 /** The reason of a ban; null if it is missing or blank. */
 const normalizeReason = (body: BanInput | undefined): string | null => {

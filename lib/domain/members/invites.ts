@@ -10,7 +10,7 @@ import { type Inserted, insertInSlot } from '../../store/mongo/insert.ts';
 import type { InviteDoc } from '../../store/mongo/models/moderation.ts';
 import { type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { writeAudit } from '../servers/audit.ts';
+import { writeAudit } from '../access/audit.ts';
 import {
   type Actor,
   loadCurrentServerAccess,
@@ -19,7 +19,7 @@ import {
   requireServer,
   type ServerAccess,
   type ServerContext,
-} from './access.ts';
+} from '../access/checks.ts';
 import { joinServer } from './joining.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';

@@ -4,10 +4,10 @@ import type { Server } from '../../contract/server.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
-import { loadCurrentServerView } from '../servers/servers.ts';
-import { type Actor, loadOwnMember, type ServerAccess } from './access.ts';
-import { addPerson } from './membership.ts';
-import { hasMaxServers } from './memberships.ts';
+import { type Actor, loadOwnMember, type ServerAccess } from '../access/checks.ts';
+import { hasMaxServers } from '../access/memberships.ts';
+import { loadCurrentServerView } from '../views/servers.ts';
+import { addPerson } from './changes.ts';
 
 /**
  * Wraps the creation of a membership with the steps that a way to join needs, such as taking a use of an invite. It must call `add`, which creates the

@@ -5,16 +5,15 @@ import type { Member } from '../../contract/member.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { MemberDoc, RoleDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { loadConnected, toVisibleStatus } from '../accounts/presence.ts';
-import { loadAccounts, toAuthor } from '../accounts/public-profiles.ts';
-import { countMemberViewChange } from '../creation-rates.ts';
-import { writeAudit } from '../servers/audit.ts';
-import { toRoleIds } from '../servers/server-view.ts';
-import { type Actor, requireServer, type ServerContext } from './access.ts';
-import { type RemovalOutcome, removeUnlessOwner, requireLowerRank } from './member-removal.ts';
-import { changeMemberRole } from './membership.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requireRolePosition, requireServer, type ServerContext } from '../access/checks.ts';
+import { countMemberViewChange } from '../access/creation-rates.ts';
+import { loadAccounts, toAuthor } from '../views/accounts.ts';
+import { loadConnected, toVisibleStatus } from '../views/presence.ts';
+import { toRoleIds } from '../views/servers.ts';
+import { changeMemberRole } from './changes.ts';
 import { newNotice, removeWithNotice } from './notices.ts';
-import { requireRolePosition } from './roles.ts';
+import { type RemovalOutcome, removeUnlessOwner, requireLowerRank } from './removal.ts';
 
 /** How many accounts one call to the store reads. */
 const batchSize = 1_000;

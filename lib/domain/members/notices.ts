@@ -9,11 +9,11 @@ import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
 import { type ServerDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
-import { loadAccounts } from '../accounts/public-profiles.ts';
-import { ensureSystemAccount, systemAccount } from '../accounts/system-account.ts';
 import { findDm, findOrCreateDm } from '../channels/dms.ts';
-import { composeMessage, storeMessage } from '../messages/message-draft.ts';
-import { removeUnlessOwner } from './member-removal.ts';
+import { composeMessage, storeMessage } from '../messages/draft.ts';
+import { ensureSystemAccount, systemAccount } from '../system-account.ts';
+import { loadAccounts } from '../views/accounts.ts';
+import { removeUnlessOwner } from './removal.ts';
 
 /** How long a removal may take, in milliseconds. An older notice whose person is still a member is about a removal that never happened. */
 const removalMs = 10_000;

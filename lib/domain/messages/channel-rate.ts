@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
 import { countInBucket, type RateDecision } from '../../store/redis/preflight.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
 
 /**
  * Counts a post of an account in a channel (docs/behavior/requests.md#rate-limits). People have a tenth of a caller's rate and 1.2 of its bursts there, bots

@@ -4,13 +4,13 @@ import { hasPermission } from '../../base/permissions.ts';
 import type { Message } from '../../contract/message.ts';
 import { crosspostsIndex, type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, WorkerPlatform } from '../../store/platform.ts';
-import { requireMessageChannel } from '../channels/channel-context.ts';
-import { countCopies } from '../creation-rates.ts';
-import { addEvent } from '../events/pending-events.ts';
-import { type Actor, requirePermissions } from '../members/access.ts';
-import { writeAudit } from '../servers/audit.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions } from '../access/checks.ts';
+import { countCopies } from '../access/creation-rates.ts';
+import { requireMessageChannel } from '../channels/context.ts';
+import { addEvent } from '../events/pending.ts';
+import { toMessage } from '../views/messages.ts';
 import { afterAllFollowers, clearTombstones } from './crosspost-tombstones.ts';
-import { toMessage } from './message-view.ts';
 import { requireMessage } from './messages.ts';
 
 /**

@@ -7,9 +7,9 @@ import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { requireMessageChannel } from '../channels/channel-context.ts';
-import { type Actor, requirePermissions, requireServerChannel, type ServerChannelContext } from '../members/access.ts';
-import { writeAudit } from '../servers/audit.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions, requireServerChannel, type ServerChannelContext } from '../access/checks.ts';
+import { requireMessageChannel } from '../channels/context.ts';
 
 const toFollower = ({ targetId, serverId, createdAt }: FollowDoc): Follower => ({
   channelId: targetId,

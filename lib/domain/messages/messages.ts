@@ -7,18 +7,19 @@ import type { Update } from '../../store/mongo/database.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
 import type { ApiPlatform, FilesPlatform, Platform } from '../../store/platform.ts';
-import { requireMessageChannel } from '../channels/channel-context.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions } from '../access/checks.ts';
+import { requireMessageChannel } from '../channels/context.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { markOwnPost } from '../channels/reads.ts';
 import { requireNoCooldown, startCooldown } from '../channels/slowmode.ts';
 import { decrementMessageCount } from '../channels/thread-activity.ts';
-import { addEvent, createEntry, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
+import { addEvent, createEntry, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
 import { postWithFiles, type ReceivedFile } from '../files/attachments.ts';
 import { markFilesUndecided } from '../files/files.ts';
-import { type Actor, requirePermissions } from '../members/access.ts';
-import { editPreviews } from '../previews/preview-links.ts';
-import { enqueuePreviews } from '../previews/preview-queue.ts';
-import { writeAudit } from '../servers/audit.ts';
+import { editPreviews } from '../previews/links.ts';
+import { enqueuePreviews } from '../previews/queue.ts';
+import { toMessage } from '../views/messages.ts';
 import {
   type CreateRequest,
   checkDraft,
@@ -29,8 +30,7 @@ import {
   resolveMentions,
   storeMessage,
   toCreateIdField,
-} from './message-draft.ts';
-import { toMessage } from './message-view.ts';
+} from './draft.ts';
 
 const notDeleted = { deleted: { $exists: false } };
 

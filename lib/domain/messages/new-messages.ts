@@ -8,7 +8,7 @@ import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { refreshLastMessage } from '../channels/dm-activity.ts';
 import { requestRecounts } from '../channels/thread-activity.ts';
-import { batchLifeMs } from '../events/outbox-source.ts';
+import { batchLifeMs } from '../events/outboxes.ts';
 
 /** The MESSAGE_CREATE of a message. Its id is that of the message. */
 const toCreateEntry = ({ _id, nonce, trace }: MessageDoc): OutboxEntry<MessageEvent> => ({

@@ -5,11 +5,11 @@ import { isDuplicateKey, isWriteConflict } from '../../store/mongo/database.ts';
 import { pickFreeSlot } from '../../store/mongo/insert.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
-import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
-import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
-import { type Actor, requirePermissions } from '../members/access.ts';
-import { writeAudit } from '../servers/audit.ts';
-import { toMessages } from './message-view.ts';
+import { writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions } from '../access/checks.ts';
+import { type ChannelContext, requireMessageChannel } from '../channels/context.ts';
+import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
+import { toMessages } from '../views/messages.ts';
 import { requireMessage } from './messages.ts';
 
 const toPinnedFilter = (channelId: string) => ({ channelId, pinSlot: { $gte: 0 } });

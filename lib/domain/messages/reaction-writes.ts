@@ -7,7 +7,7 @@ import type { MessageDoc, ReactionCounter } from '../../store/mongo/models/messa
 import { type MessageEvent, pushEntries } from '../../store/mongo/models/outbox.ts';
 import { type ReactionDoc, toReactionId } from '../../store/mongo/models/reaction.ts';
 import type { Platform } from '../../store/platform.ts';
-import { createEntry, outboxHasRoom } from '../events/pending-events.ts';
+import { createEntry, outboxHasRoom } from '../events/pending.ts';
 import { completeChanges, inEffect, reactionChangeMs } from './reaction-changes.ts';
 
 /** A reaction that a request names: the caller's, with one emoji, on one message. */

@@ -4,11 +4,11 @@ import { isId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { UserSummary } from '../../contract/user.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
-import { deletedAuthor, loadAccounts, toUserSummary } from '../accounts/public-profiles.ts';
-import { type ChannelContext, requireMessageChannel } from '../channels/channel-context.ts';
-import { requireOutboxRoom } from '../events/pending-events.ts';
-import { type Actor, requirePermissions } from '../members/access.ts';
-import { findReactors } from './reaction-reads.ts';
+import { type Actor, requirePermissions } from '../access/checks.ts';
+import { type ChannelContext, requireMessageChannel } from '../channels/context.ts';
+import { requireOutboxRoom } from '../events/pending.ts';
+import { deletedAuthor, loadAccounts, toUserSummary } from '../views/accounts.ts';
+import { findReactors } from '../views/reactions.ts';
 import { type Reaction, type ReactionState, readReactionState, writeReaction } from './reaction-writes.ts';
 
 /** Checks the channel and the emoji of a request: 404 and 403 as for every message, 400 for text that is not an emoji. Does not read the message. */

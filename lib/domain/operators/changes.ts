@@ -1,6 +1,6 @@
 import type { MessagesChoice } from '../../contract/account-deletion.ts';
 import type { WakePlatform } from '../../store/platform.ts';
-import { keepAccount, scheduleAccountDeletion } from '../accounts/account-deletions.ts';
+import { keepAccount, scheduleAccountDeletion } from '../accounts/deletions.ts';
 import { unlinkAsOperator } from '../accounts/identities.ts';
 import { createPasswordReset } from '../accounts/password-resets.ts';
 import { endAllSessions } from '../accounts/sessions.ts';

@@ -6,8 +6,8 @@ import type { Filter } from '../../store/mongo/database.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import { type ServerDoc, serverNamesIndex, storageIndex } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { findAllServerIds } from '../access/memberships.ts';
 import { toAccountDeletion } from '../accounts/accounts.ts';
-import { findAllServerIds } from '../members/memberships.ts';
 
 /** A page of a list: which one is after `after`, and how many it has. */
 export interface PageQuery {

@@ -5,9 +5,9 @@ import { settleMemberships } from '../../store/mongo/memberships.ts';
 import { type MembershipDoc, toMembershipKey } from '../../store/mongo/models/membership.ts';
 import type { MemberDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { claimMembership } from '../access/memberships.ts';
 import { findNewestMessageId, refreshLastMessage } from '../channels/dm-activity.ts';
-import { correctMemberNames } from '../members/member-names.ts';
-import { claimMembership } from '../members/memberships.ts';
+import { correctMemberNames } from '../members/names.ts';
 import { type ReindexPart, type ReindexStart, reindexParts } from './reindex-parts.ts';
 import { correctStorage, type StorageCorrection } from './reindex-storage.ts';
 

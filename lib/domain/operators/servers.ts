@@ -4,15 +4,15 @@ import { isName } from '../../base/text.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
 import type { Platform, WakePlatform } from '../../store/platform.ts';
-import { createActor } from '../accounts/credentials.ts';
+import { writeAudit } from '../access/audit.ts';
+import { createActor } from '../access/credentials.ts';
+import { findServerIds } from '../access/memberships.ts';
 import { requirePersonAccount } from '../accounts/suspensions.ts';
-import { ensureSystemAccount } from '../accounts/system-account.ts';
-import { addEvent, outboxHasRoom } from '../events/pending-events.ts';
-import { findServerIds } from '../members/memberships.ts';
-import { writeAudit } from '../servers/audit.ts';
-import { removeServer } from '../servers/removals.ts';
-import { restartRetention } from '../servers/retention-sweep.ts';
+import { addEvent, outboxHasRoom } from '../events/pending.ts';
+import { restartRetention } from '../jobs/retention-sweep.ts';
+import { removeServer } from '../removals.ts';
 import { createServerOf, revertIfNewOwnerLeft } from '../servers/servers.ts';
+import { ensureSystemAccount } from '../system-account.ts';
 
 /** A server that an operator changed or created, and whether that changed anything. */
 export interface OperatedServer {

@@ -7,11 +7,11 @@ import type { Outbound } from '../../outbound/request.ts';
 import { dueUntil } from '../../store/mongo/due.ts';
 import { type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import { addEvent } from '../events/pending-events.ts';
+import { addEvent } from '../events/pending.ts';
+import { findExistingPreviews, findPreviewLinks } from './links.ts';
 import { createHeadReader, type HeadReader } from './page-head.ts';
 import { toPagePreview } from './page-preview.ts';
-import { findExistingPreviews, findPreviewLinks } from './preview-links.ts';
-import { getPreviewAccountId, reenqueuePreviews } from './preview-queue.ts';
+import { getPreviewAccountId, reenqueuePreviews } from './queue.ts';
 
 /** How long this process reuses the preview of a link, and for how long it does not retry a link that gave none, in milliseconds. */
 const cacheMs = 5 * 60_000;

@@ -3,11 +3,11 @@ import { isTeamServer, type ServerType, serverTypes } from '../../contract/serve
 import type { Tag } from '../../contract/user.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { createActor } from '../accounts/credentials.ts';
-import { getTag } from '../accounts/public-profiles.ts';
-import { ensureSystemAccount } from '../accounts/system-account.ts';
-import { addEvent, addEventInPipeline } from '../events/pending-events.ts';
-import { diffFields, writeAudit } from './audit.ts';
+import { diffFields, writeAudit } from '../access/audit.ts';
+import { createActor } from '../access/credentials.ts';
+import { addEvent, addEventInPipeline } from '../events/pending.ts';
+import { ensureSystemAccount } from '../system-account.ts';
+import { getTag } from '../views/accounts.ts';
 
 /** The result of a grant: the account or server, the value before and the value after. Both are equal if nothing changed. */
 export interface Grant<T> {

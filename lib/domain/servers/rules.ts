@@ -3,7 +3,7 @@ import type { Overwrite, ServerRules } from '../../base/permissions.ts';
 import { type Collections, type Database, withSharedFields } from '../../store/mongo/database.ts';
 import { type ChannelDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { toChannel } from './server-view.ts';
+import { toChannel } from '../views/servers.ts';
 
 /** A server to read, and the accounts whose memberships are wanted. `needsChannels`: whether the server, its channels and active threads are read, too. */
 export interface WantedRules {

@@ -7,23 +7,16 @@ import { exists } from '../../store/mongo/database.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import { type ServerDoc, toMemberKey, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform, WakePlatform } from '../../store/platform.ts';
+import { diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, requireServer } from '../access/checks.ts';
+import { countCreation, countViewChange, perHour } from '../access/creation-rates.ts';
+import { addMember, findServerIds } from '../access/memberships.ts';
 import { newChannel } from '../channels/channels.ts';
-import { countCreation, countViewChange, perHour } from '../creation-rates.ts';
-import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending-events.ts';
-import { type Actor, loadCurrentServerAccess, requireServer } from '../members/access.ts';
-import { writeMemberNames } from '../members/member-names.ts';
-import { newMember } from '../members/membership.ts';
-import { addMember, findServerIds } from '../members/memberships.ts';
-import { diffFields, writeAudit } from './audit.ts';
-import { removeServer } from './removals.ts';
-import { loadServerView, toServerSummary } from './server-view.ts';
-
-/** The server as `userId` sees it now; its access version is read again. 404 when it is gone or the account is not in it. */
-export async function loadCurrentServerView(platform: Platform, serverId: string, userId: string): Promise<Server> {
-  const access = await loadCurrentServerAccess(platform, serverId);
-  const member = access && (await access.member(userId));
-  return access && member ? loadServerView(platform, access, member) : refuse('not_found', { what: 'server' });
-}
+import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
+import { newMember } from '../members/changes.ts';
+import { writeMemberNames } from '../members/names.ts';
+import { removeServer } from '../removals.ts';
+import { loadCurrentServerView, loadServerView, toServerSummary } from '../views/servers.ts';
 
 /**
  * Creates a server that the caller owns; people only. Refuses `server_creation_restricted` if only operators create servers, `rate_limited` if the caller

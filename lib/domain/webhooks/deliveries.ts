@@ -4,7 +4,7 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { DeliveryDoc } from '../../store/mongo/models/delivery.ts';
 import type { ApiPlatform, Platform } from '../../store/platform.ts';
 import { countInBucket } from '../../store/redis/preflight.ts';
-import type { Actor } from '../members/access.ts';
+import type { Actor } from '../access/checks.ts';
 import type { ParsedDelivery } from './codehost/index.ts';
 import { findLoggedDeliveries } from './delivery-log.ts';
 import { requireManagedWebhook } from './webhooks.ts';

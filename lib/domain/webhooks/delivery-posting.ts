@@ -9,12 +9,12 @@ import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { findNewestMessageId } from '../channels/dm-activity.ts';
-import { findMessageByCreateId } from '../messages/message-draft.ts';
+import { findMessageByCreateId } from '../messages/draft.ts';
 import { type Facts, renderDelivery, renderOverflow } from './codehost/index.ts';
 import { deleteDeliveries, trimDeliveries } from './delivery-log.ts';
 import { countMerged, mergeOverflow } from './delivery-overflow.ts';
-import { storeWebhookMessage } from './webhook-posts.ts';
-import { countPostOrDelayMs } from './webhook-rate.ts';
+import { storeWebhookMessage } from './posts.ts';
+import { countPostOrDelayMs } from './rate.ts';
 
 /** How long a run locks its webhook if it does not unlock it, because its process died. In milliseconds. */
 const lockMs = 5_000;

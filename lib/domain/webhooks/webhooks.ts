@@ -9,9 +9,9 @@ import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { createSecret, isSameSecret, seal, sha256, unseal } from '../../store/seal.ts';
-import { requireChannel } from '../channels/channel-context.ts';
-import { type Actor, requirePermissions, requireServerChannelOf } from '../members/access.ts';
-import { diffFields, writeAudit } from '../servers/audit.ts';
+import { diffFields, writeAudit } from '../access/audit.ts';
+import { type Actor, requirePermissions, requireServerChannelOf } from '../access/checks.ts';
+import { requireChannel } from '../channels/context.ts';
 import { deleteDeliveries, expireDeliveries } from './delivery-log.ts';
 
 /** A webhook with its token and URL, for those who may manage it. Both are null if the token cannot be decrypted. */

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import AdmZip from 'adm-zip';
 import { expect } from 'chai';
 import type { Export } from '../../../lib/contract/auth.ts';
-import { runExport } from '../../../lib/domain/exports/export-work.ts';
+import { runExport } from '../../../lib/domain/exports/work.ts';
 import type { ExportDoc } from '../../../lib/store/mongo/models/export.ts';
 import type { WorkerPlatform } from '../../../lib/store/platform.ts';
 import { formOf, onDisk, type Posted, type Sent, sendBody } from '../../files/fixture.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Export } from '../../../lib/contract/auth.ts';
-import { runExport, sweepExports } from '../../../lib/domain/exports/export-work.ts';
 import { deleteExportsOf } from '../../../lib/domain/exports/exports.ts';
+import { runExport, sweepExports } from '../../../lib/domain/exports/work.ts';
 import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';
 import { takeBackupLease } from '../../../lib/store/mongo/backup-lease.ts';
 import { onDisk } from '../../files/fixture.ts';

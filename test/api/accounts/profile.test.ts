@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { ServerType } from '../../../lib/contract/server.ts';
 import type { Me, Profile } from '../../../lib/contract/user.ts';
-import { ensureSystemAccount, systemAccount } from '../../../lib/domain/accounts/system-account.ts';
 import { grantEarlyAccess, grantTag, verifyBot } from '../../../lib/domain/servers/grants.ts';
+import { ensureSystemAccount, systemAccount } from '../../../lib/domain/system-account.ts';
 import { startTestApi } from '../../harness/api.ts';
 import {
   authorize,

@@ -4,7 +4,7 @@ import type { ReadState } from '../../../lib/contract/read.ts';
 import type { Server, ServerSummary } from '../../../lib/contract/server.ts';
 import type { Sync } from '../../../lib/contract/sync.ts';
 import { newChannel } from '../../../lib/domain/channels/channels.ts';
-import { newMember as memberDoc } from '../../../lib/domain/members/membership.ts';
+import { newMember as memberDoc } from '../../../lib/domain/members/changes.ts';
 import type { RoleDoc, ServerDoc } from '../../../lib/store/mongo/models/server.ts';
 import { type Answer, startMonitoredApi } from '../../harness/api.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { LoginCode, Session } from '../../../lib/contract/auth.ts';
-import { createActor } from '../../../lib/domain/accounts/credentials.ts';
+import { createActor } from '../../../lib/domain/access/credentials.ts';
 import { enableTwoFactor } from '../../../lib/domain/accounts/two-factor.ts';
 import type { AccountDoc } from '../../../lib/store/mongo/models/account.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';

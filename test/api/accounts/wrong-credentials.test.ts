@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newToken } from '../../../lib/domain/accounts/credentials.ts';
+import { newToken } from '../../../lib/domain/access/credentials.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { bucketOf, inParallel, tally } from '../../harness/requests.ts';
 import { type SeededServer, seedServer } from '../../harness/seed.ts';

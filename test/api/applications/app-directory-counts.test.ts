@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { mongo } from 'mongoose';
 import type { DirectoryPage } from '../../../lib/contract/discovery.ts';
-import { recountBotServers } from '../../../lib/domain/applications/app-directory.ts';
+import { recountBotServers } from '../../../lib/domain/counts/bot-servers.ts';
 import { authorize, leave, makeApplication } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
 import { inParallel, send } from '../../harness/requests.ts';

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { Application } from '../../../lib/contract/application.ts';
-import { expireUnanswered, relayEvents } from '../../../lib/domain/events/relay.ts';
-import { finishRemoval } from '../../../lib/domain/servers/finish-removal.ts';
+import { finishRemoval } from '../../../lib/domain/jobs/finish-removal.ts';
+import { expireUnanswered } from '../../../lib/domain/jobs/interactions.ts';
+import { relayEvents } from '../../../lib/domain/relay/relay.ts';
 import type { Answer } from '../../harness/api.ts';
 import { reply, startEndpoint } from '../../harness/endpoint.ts';
 import { postWhole } from '../../harness/endpoint-fixture.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { DmChannel } from '../../../lib/contract/dm.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import { systemAccount } from '../../../lib/domain/accounts/system-account.ts';
 import { sendNotice, sweepNotices } from '../../../lib/domain/members/notices.ts';
+import { systemAccount } from '../../../lib/domain/system-account.ts';
 import type { NoticeDoc } from '../../../lib/store/mongo/models/notice.ts';
 import { startRacingTestApi, startTestApiWithWorker } from '../../harness/api.ts';
 import { join, makeBot, makeMember, makePeople, makePerson, makeServer, password } from '../../harness/factories.ts';

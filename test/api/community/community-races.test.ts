@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { mongo } from 'mongoose';
 import type { CommunitySettings } from '../../../lib/contract/community.ts';
-import { sweepHiddenChannels } from '../../../lib/domain/community/community-channels.ts';
+import { sweepHiddenChannels } from '../../../lib/domain/community/channels.ts';
 import { grantServerTypes } from '../../../lib/domain/servers/grants.ts';
 import { type Answer, startRacingTestApi } from '../../harness/api.ts';
 import { makeChannel } from '../../harness/factories.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { toImageUrl } from '../../../lib/domain/files/image-links.ts';
+import { toImageUrl } from '../../../lib/domain/views/image-links.ts';
 import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
 import { type Site, startSite } from '../../harness/site.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Message } from '../../../lib/contract/message.ts';
-import { parseProxyPath, toImageUrl } from '../../../lib/domain/files/image-links.ts';
+import { parseProxyPath, toImageUrl } from '../../../lib/domain/views/image-links.ts';
 import { recordEvents, startParlance } from '../../harness/parlance.ts';
 import { send } from '../../harness/requests.ts';
 import { make, newBot, useServer } from '../../harness/use.ts';

@@ -4,7 +4,7 @@ import { type Permission, permissionBits } from '../../../lib/base/permissions.t
 import type { ChannelInput } from '../../../lib/contract/channel.ts';
 import type { InvokeResult } from '../../../lib/contract/interaction.ts';
 import type { RoleInput } from '../../../lib/contract/server.ts';
-import { newToken } from '../../../lib/domain/accounts/credentials.ts';
+import { newToken } from '../../../lib/domain/access/credentials.ts';
 import { waitForOwnMarks } from '../../../lib/domain/channels/reads.ts';
 import { openWorkerPlatform } from '../../../lib/store/platform.ts';
 import { createSecret, deriveInteractionToken, seal, sha256 } from '../../../lib/store/seal.ts';

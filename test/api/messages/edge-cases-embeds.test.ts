@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { toShownEmbed } from '../../../lib/domain/files/image-links.ts';
+import { toShownEmbed } from '../../../lib/domain/views/image-links.ts';
 import { refused } from '../../harness/requests.ts';
 import { useMessages } from './message-fixture.ts';
 

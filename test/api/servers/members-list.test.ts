@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Member } from '../../../lib/contract/member.ts';
-import { sweepMemberNames } from '../../../lib/domain/members/member-names.ts';
+import { sweepMemberNames } from '../../../lib/domain/members/names.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { join, makeBot, makePerson, makeServer } from '../../harness/factories.ts';
 import { interceptNext } from '../../harness/intercept.ts';

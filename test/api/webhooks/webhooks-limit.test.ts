@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type QueueName, queues } from '../../../lib/contract/jobs.ts';
-import { countPostOrDelayMs } from '../../../lib/domain/webhooks/webhook-rate.ts';
+import { countPostOrDelayMs } from '../../../lib/domain/webhooks/rate.ts';
 import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
 import { expectError } from '../../harness/expect-error.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { everyoneDefault, permissionBits } from '../../../lib/base/permissions.ts';
-import { storeWebhookMessage } from '../../../lib/domain/webhooks/webhook-posts.ts';
+import { storeWebhookMessage } from '../../../lib/domain/webhooks/posts.ts';
 import type { WebhookDoc } from '../../../lib/store/mongo/models/webhook.ts';
 import { expectError } from '../../harness/expect-error.ts';
 import { loseAnswers, makeRole, postMessage, setOverwrite, withEveryone } from '../../harness/factories.ts';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { toImageUrl } from '../../../lib/domain/files/image-links.ts';
+import { toImageUrl } from '../../../lib/domain/views/image-links.ts';
 import { type SeededServer, seedServer } from '../../harness/seed.ts';
 import { type Peer, page, sendPage, startPeer, startSite } from '../../harness/site.ts';
 import { aboveRow, type Row } from '../report.ts';
