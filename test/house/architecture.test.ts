@@ -125,7 +125,7 @@ function importErrors(file: string, target: string, isNeededAtRuntime: boolean):
     domainFolders.indexOf(/^lib\/domain\/(?:([^/]+)\/)?/.exec(one)?.[1] ?? '.'),
   ) as [number, number];
   if (from === 'lib/domain' && to === from && (fromFolder < 0 || toFolder < 0 || toFolder > fromFolder))
-    errors.push(`${file} imports ${target}: its folder comes before that one`);
+    errors.push(`${file} imports ${target}: its folder does not come after that one`);
   const engine = 'apps/local/documentdb/';
   if (file.startsWith(engine) && folderOf(target, ['config', 'lib']))
     errors.push(`${file} imports ${target}: the wire gateway imports no other code of the project`);
@@ -200,6 +200,10 @@ describe('architecture', () => {
     ],
     ['a re-export of a higher layer', { 'lib/contract/a.ts': `export * from '../store/b.ts';` }, /may not import lib\/store/],
     ['config in lib/domain', { 'lib/domain/a.ts': `import { c } from '../../config/index.ts';` }, /not allowed in lib\/domain/],
+    ['a feature in the ground of the domain', { 'lib/domain/access/a.ts': `import { b } from '../messages/b.ts';` }, /does not come after/],
+    ['a file beside the folders in the ground', { 'lib/domain/events/a.ts': `import { b } from '../b.ts';` }, /does not come after/],
+    ['an unknown folder of the domain', { 'lib/domain/new/a.ts': `import { b } from '../access/b.ts';` }, /does not come after/],
+    ['the ground in a feature of the domain', { 'lib/domain/messages/a.ts': `import { b } from '../access/b.ts';` }, null],
     ['config in lib/store', { 'lib/store/a.ts': `import { c } from '../../config/index.ts';` }, null],
     ['an app in another app', { 'apps/api/a.ts': `import { b } from '../gateway/b.ts';` }, /never import one another/],
     ['a worker in an app', { 'apps/api/a.ts': `import { b } from '../../workers/b.ts';` }, /never import one another/],
