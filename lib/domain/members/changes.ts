@@ -8,7 +8,7 @@ import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUnc
 import { changeServerCounts } from '../counts/bot-servers.ts';
 import { recountDueDocuments } from '../counts/recounts.ts';
 import { addEvent, addEventToEach, newOutbox, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
-import { toRoles } from '../views/servers.ts';
+import { findShownRole } from '../views/servers.ts';
 import { writeMemberNames } from './names.ts';
 
 /** A new member without roles, with the pending event of the join. Its names are written later. Call it inside the change of the server. */
@@ -139,11 +139,16 @@ export async function confirmMemberships(platform: EnqueuePlatform, serverId: st
 async function deleteBotRole(platform: Platform, serverId: string, botId: string): Promise<void> {
   const { servers } = platform.db;
   const server = await servers.findOne({ _id: serverId });
-  const ownRoles = server?.roles.filter((role) => role.botId === botId) ?? [];
-  for (const { id, permissions } of ownRoles) {
-    const data = { roleId: id, role: server ? toRoles(server).find((role) => role.id === id) : undefined };
+  const ownRoles = server?.roles.flatMap((role) => (role.botId === botId ? (findShownRole(server, role.id) ?? []) : [])) ?? [];
+  for (const role of ownRoles) {
+    const { id, permissions } = role;
     // `shifted` begins at position 1, because another request may have moved the role before it was removed.
-    const event = addEvent(platform, { name: 'ROLE_DELETE', data, was: { role: { id, permissions } }, shifted: { from: 1 } });
+    const event = addEvent(platform, {
+      name: 'ROLE_DELETE',
+      data: { roleId: id, role },
+      was: { role: { id, permissions } },
+      shifted: { from: 1 },
+    });
     await servers.updateOne({ _id: serverId, 'roles.id': id }, { $pull: { roles: { id } }, $inc: { rolesVersion: 1 }, ...event });
   }
   await removeOverwrites(platform, serverId, [botId, ...ownRoles.map((role) => role.id)]);

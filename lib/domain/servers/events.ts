@@ -17,7 +17,7 @@ import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
 import { selectEntriesToSend } from '../events/outboxes.ts';
 import { createPlacedEvent, type PlacedEvent } from '../events/placed.ts';
 import { toMembers } from '../members/members.ts';
-import { toChannel, toRoles, toServerSummary } from '../views/servers.ts';
+import { findShownRole, toChannel, toRoles, toServerSummary } from '../views/servers.ts';
 
 /**
  * A server, members and channels with pending events, as they were read after the horizon: the server last, so that it has the roles that members have. Channels
@@ -215,7 +215,7 @@ function renderRole(
   change: RulesChange,
 ): PlacedEvent[] {
   const roleDoc = findRole(server, entry);
-  const role = roleDoc ? toRoles(server).find((one) => one.id === roleDoc.id) : findDeletedRole(server, entry);
+  const role = roleDoc ? findShownRole(server, roleDoc.id) : findDeletedRole(server, entry);
   if (!role) return [];
   const exclusion = name === 'ROLE_CREATE' && roleDoc?.botId ? { exceptAccount: roleDoc.botId } : {};
   return [

@@ -11,7 +11,7 @@ import { countViewChange } from '../access/creation-rates.ts';
 import { addEvent, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
 import { removeOverwrites } from '../members/changes.ts';
 import { storeRoleRemoval } from '../removals.ts';
-import { toRoles } from '../views/servers.ts';
+import { findShownRole, toRoles } from '../views/servers.ts';
 
 /** The server as it is in the database, with the caller's membership, rank and permissions. Changes of roles are checked against it. */
 interface RoleContext {
@@ -57,7 +57,7 @@ async function changeRoles(
     const context = await loadRoleContext(platform, actor, serverId);
     const { roles, changes, shifted } = change(context);
     const server = { ...context.server, roles };
-    const data = name === 'ROLE_DELETE' ? { roleId, role: toRoles(context.server).find(({ id }) => id === roleId) } : { roleId };
+    const data = name === 'ROLE_DELETE' ? { roleId, role: findShownRole(context.server, roleId) } : { roleId };
     const event = { name, data, ...(shifted ? { shifted } : {}) };
     if (Object.keys(changes).length === 0) return { server, changes };
     const { modifiedCount } = await platform.db.servers.updateOne(
@@ -76,7 +76,7 @@ const getPreviousRole = ({ roles }: ServerDoc, roleId: string): Pick<ServerEvent
 };
 
 const requireShownRole = (server: ServerDoc, roleId: string): Role =>
-  toRoles(server).find((role) => role.id === roleId) ?? refuse('not_found', { what: 'role' });
+  findShownRole(server, roleId) ?? refuse('not_found', { what: 'role' });
 
 /** A server's roles, highest first. */
 export const listRoles = async (platform: Platform, actor: Actor, serverId: string): Promise<Role[]> =>

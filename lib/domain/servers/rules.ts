@@ -79,15 +79,17 @@ export async function loadStoredRules({ db }: Platform, wanted: readonly WantedR
       part.map(({ serverId }) => serverId),
       accountIds,
     );
-    const withChannels = part.filter(({ needsChannels }) => needsChannels).map(({ serverId }) => serverId);
-    const ofServers = { serverId: { $in: withChannels } };
-    const [members, channels, threads, servers] = await Promise.all([
+    const ids = part.filter(({ needsChannels }) => needsChannels).map(({ serverId }) => serverId);
+    const ofServers = { serverId: { $in: ids } };
+    const readServers = () =>
+      Promise.all([
+        db.channels.find({ ...ofServers, position: { $gte: 0 } }).toArray(),
+        db.channels.find({ ...ofServers, archiveAt: { $exists: true } }).toArray(),
+        db.servers.find({ _id: { $in: ids } }, { projection: { ownerId: 1, roles: 1 }, hint: '_id_' }).toArray(),
+      ]);
+    const [members, [channels, threads, servers]] = await Promise.all([
       db.members.find(memberKeys, { projection: { serverId: 1, userId: 1, roles: 1, joinId: 1 } }).toArray(),
-      withChannels.length > 0 ? db.channels.find({ ...ofServers, position: { $gte: 0 } }).toArray() : [],
-      withChannels.length > 0 ? db.channels.find({ ...ofServers, archiveAt: { $exists: true } }).toArray() : [],
-      withChannels.length > 0
-        ? db.servers.find({ _id: { $in: withChannels } }, { projection: { ownerId: 1, roles: 1 }, hint: '_id_' }).toArray()
-        : [],
+      ids.length > 0 ? readServers() : [[], [], []],
     ]);
     for (const { serverId, userId, roles, joinId = '' } of members) found.get(serverId)?.members.push({ userId, roles, joinId });
     for (const channel of channels)
@@ -95,8 +97,10 @@ export async function loadStoredRules({ db }: Platform, wanted: readonly WantedR
     for (const thread of threads)
       if (thread.parentId !== null)
         found.get(thread.serverId)?.threads.push({ id: thread._id, parentId: thread.parentId, payload: toPayload(thread) });
-    for (const { _id, ownerId, roles } of servers)
-      Object.assign(found.get(_id) ?? {}, { server: { _id, ownerId, roles: roles.map(({ id, permissions }) => ({ id, permissions })) } });
+    for (const { _id, ownerId, roles } of servers) {
+      const rules = found.get(_id);
+      if (rules) rules.server = { _id, ownerId, roles: roles.map(({ id, permissions }) => ({ id, permissions })) };
+    }
   }
   return found;
 }

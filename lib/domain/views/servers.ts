@@ -38,6 +38,9 @@ export function toChannel(channel: ChannelDoc): Channel {
 export const toRoles = (server: ServerDoc): Role[] =>
   server.roles.map(({ id, name, color, hoist, permissions }, position) => ({ id, name, color, hoist, position, permissions })).toReversed();
 
+/** A role of a server as it is shown; undefined when the server has no such role. */
+export const findShownRole = (server: ServerDoc, roleId: string): Role | undefined => toRoles(server).find(({ id }) => id === roleId);
+
 /** The ids of a member's existing roles, highest first, without `@everyone` (docs/behavior/servers.md#everyone-role). */
 export const toRoleIds = (server: ServerDoc, member: MemberRules): string[] =>
   server.roles

@@ -119,13 +119,10 @@ const newestRelayedKey = (keys: Keys, place: string, channelId: string): string 
   `${keys.partitionPrefix(keys.partitionOf(place))}relayed:${place}:${channelId}`;
 
 /** The numbers of the entries of these events, from their marks; null for an event without a mark. Rejects while Redis is unavailable. */
-export const readAppendedNumbers = async (redis: RedisClient, keys: Keys, events: readonly Marked[]): Promise<(number | null)[]> =>
-  (
-    await readKeys(
-      redis,
-      events.map(({ place, id }) => markKey(keys, place, id)),
-    )
-  ).map((number) => (number === null ? null : Number(number)));
+export async function readAppendedNumbers(redis: RedisClient, keys: Keys, events: readonly Marked[]): Promise<(number | null)[]> {
+  const marks = events.map(({ place, id }) => markKey(keys, place, id));
+  return (await readKeys(redis, marks)).map((number) => (number === null ? null : Number(number)));
+}
 
 /** How many events and bytes one script call appends at most. Redis is blocked during the call. */
 const maxEventsPerCall = 100;
