@@ -1,8 +1,9 @@
 import { perTurn } from '../../base/per-turn.ts';
 import type { Overwrite, ServerRules } from '../../base/permissions.ts';
 import { type Collections, type Database, withSharedFields } from '../../store/mongo/database.ts';
-import { type ChannelDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
+import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
+import { readMember } from '../access/memberships.ts';
 import { toChannel } from '../views/servers.ts';
 
 /** A server to read, and the accounts whose memberships are wanted. `needsChannels`: whether the server, its channels and active threads are read, too. */
@@ -66,19 +67,15 @@ export function waitUntilRelayed({ db, serverChanges }: Platform, serverId: stri
 /** How many servers one query reads. */
 const serversPerQuery = 1_000;
 
-/** Reads the rules of many servers, by server id, in four queries for each 1,000 servers. */
-export async function loadStoredRules({ db }: Platform, wanted: readonly WantedRules[]): Promise<Map<string, StoredRules>> {
+/** Reads the rules of many servers, by server id, in three queries for each 1,000 servers; the members are read together with those of other calls. */
+export async function loadStoredRules(platform: Platform, wanted: readonly WantedRules[]): Promise<Map<string, StoredRules>> {
+  const { db } = platform;
   const found = new Map<string, StoredRules>(
     wanted.map(({ serverId }) => [serverId, { server: null, channels: [], threads: [], members: [] }]),
   );
   const toPayload = (channel: ChannelDoc): Buffer => Buffer.from(JSON.stringify(toChannel(channel)));
   for (let start = 0; start < wanted.length; start += serversPerQuery) {
     const part = wanted.slice(start, start + serversPerQuery);
-    const accountIds = [...new Set(part.flatMap((one) => one.accountIds))];
-    const memberKeys = toMemberKeys(
-      part.map(({ serverId }) => serverId),
-      accountIds,
-    );
     const ids = part.filter(({ needsChannels }) => needsChannels).map(({ serverId }) => serverId);
     const ofServers = { serverId: { $in: ids } };
     const readServers = () =>
@@ -88,10 +85,11 @@ export async function loadStoredRules({ db }: Platform, wanted: readonly WantedR
         db.servers.find({ _id: { $in: ids } }, { projection: { ownerId: 1, roles: 1 }, hint: '_id_' }).toArray(),
       ]);
     const [members, [channels, threads, servers]] = await Promise.all([
-      db.members.find(memberKeys, { projection: { serverId: 1, userId: 1, roles: 1, joinId: 1 } }).toArray(),
+      Promise.all(part.flatMap(({ serverId, accountIds }) => accountIds.map((id) => readMember(platform, serverId, id)))),
       ids.length > 0 ? readServers() : [[], [], []],
     ]);
-    for (const { serverId, userId, roles, joinId = '' } of members) found.get(serverId)?.members.push({ userId, roles, joinId });
+    for (const member of members)
+      if (member) found.get(member.serverId)?.members.push({ userId: member.userId, roles: member.roles, joinId: member.joinId ?? '' });
     for (const channel of channels)
       found.get(channel.serverId)?.channels.push({ id: channel._id, overwrites: channel.overwrites, payload: toPayload(channel) });
     for (const thread of threads)
