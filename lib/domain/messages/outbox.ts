@@ -167,38 +167,43 @@ async function readNewestRelayed(platform: WorkerPlatform, { channelId, serverId
 }
 
 /**
- * Reads the messages with pending events after the id `after`, oldest first: those with an outbox, and the new ones that are not in the log. `to`: the id up to
- * which these are all that are pending. The query of those with an outbox has no bound for the ids, because DocumentDB would then read and sort the whole backlog
- * of the channel.
+ * Reads the messages with pending events after the id `after`, oldest first: those with an outbox, and the new ones that are not in the log. Without `after`, new
+ * ones are read from where on they can be. `to`: the id up to which these are all that are pending. The query of those with an outbox has no bound for the ids,
+ * because DocumentDB would then read and sort the whole backlog of the channel.
  */
 async function readPendingMessages(
   platform: WorkerPlatform,
   channelId: string,
   relayed: ReadonlySet<string>,
-  after: string,
+  after: string | null,
 ): Promise<PendingMessages & { to: string }> {
   const { messages } = platform.db;
-  const horizon = await platform.messageOrder.horizon(channelId);
-  const readNew = (from: string): Promise<MessageDoc[]> =>
+  const [horizon, from] = await Promise.all([platform.messageOrder.horizon(channelId), after ?? platform.logState.readAnnounced()]);
+  const readNew = (since: string): Promise<MessageDoc[]> =>
     messages
-      .find({ channelId, _id: { $gt: from }, isNew: true })
+      .find({ channelId, _id: { $gt: since }, isNew: true })
       .sort({ channelId: 1, _id: 1 })
       .limit(batchDocumentsMax)
       .toArray();
-  // In this order: the sweep moves the event of a new message to its outbox.
-  let newOnes = await readNew(after);
-  const newest = newOnes[0] ? await readNewestRelayed(platform, newOnes[0]) : { id: '', appended: [] };
-  if (newest.id > (newOnes.at(-1)?._id ?? '')) newOnes = await readNew(newest.id);
-  const withOutbox = await messages
-    .find({
-      channelId,
-      outboxAt: { $exists: true },
-      ...(relayed.size > 0 ? { outbox: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
-    })
-    .sort({ _id: 1 })
-    .limit(batchDocumentsMax)
-    .hint(pendingIndex)
-    .toArray();
+  const readWithOutbox = (): Promise<MessageDoc[]> =>
+    messages
+      .find({
+        channelId,
+        outboxAt: { $exists: true },
+        ...(relayed.size > 0 ? { outbox: { $elemMatch: { id: { $nin: [...relayed] } } } } : {}),
+      })
+      .sort({ _id: 1 })
+      .limit(batchDocumentsMax)
+      .hint(pendingIndex)
+      .toArray();
+  // Those with an outbox are read after the new ones, because the sweep moves the event of a new message to its outbox.
+  let newOnes = await readNew(from);
+  const readNewest = newOnes[0] ? readNewestRelayed(platform, newOnes[0]) : { id: '', appended: [] };
+  let [withOutbox, newest] = await Promise.all([readWithOutbox(), readNewest]);
+  if (newest.id > (newOnes.at(-1)?._id ?? '')) {
+    newOnes = await readNew(newest.id);
+    withOutbox = await readWithOutbox();
+  }
   const lastOf = (page: readonly MessageDoc[]): string => (page.length < batchDocumentsMax ? '~' : (page.at(-1)?._id as string));
   const to = [lastOf(newOnes), lastOf(withOutbox), horizon?.below ?? '~'].sort()[0] as string;
   const notRelayed = newOnes.filter(({ _id }) => _id > newest.id).map(withCreate);
@@ -220,10 +225,9 @@ async function readPendingMessages(
 async function* read(platform: WorkerPlatform, channelId: string, { relayed, runState }: ReadOptions): AsyncGenerator<PendingBatch, void> {
   let after: string | null = null;
   for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
-    if (!fromWakes) after ??= await platform.logState.readAnnounced();
     const pending: PendingMessages & { to?: string } = fromWakes
       ? { ...fromWakes, messages: fromWakes.messages.map(withCreate) }
-      : await readPendingMessages(platform, channelId, relayed, after ?? '');
+      : await readPendingMessages(platform, channelId, relayed, after);
     const oldest = pending.horizon?.oldest ?? null;
     const ready = pending.messages.filter(({ _id }) => oldest === null || _id < oldest);
     for (const message of ready) message.outbox = (message.outbox ?? []).filter(({ id }) => !relayed.has(id));
