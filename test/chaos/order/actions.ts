@@ -263,12 +263,12 @@ async function archiveThread(world: World, server: KnownServer): Promise<void> {
     );
 }
 
-/** Adds a server with its invite. */
-export async function createServer(world: World): Promise<void> {
+/** Adds a server with its invite and its announcement channel. Null if it was not made. */
+export async function createServer(world: World): Promise<KnownServer | null> {
   const created = await send<{ id: string; channels: StoredChannel[] }>(world, world.owner, 'POST', '/servers', {
     name: nextName('s'),
   });
-  if (!isGood(created)) return;
+  if (!isGood(created)) return null;
   const { id, channels } = created.body;
   const server: KnownServer = {
     id,
@@ -281,17 +281,18 @@ export async function createServer(world: World): Promise<void> {
     changedAtMs: performance.now(),
   };
   const invite = await send<{ code: string }>(world, world.owner, 'POST', `/servers/${id}/invites`, { maxAgeSecs: 0 });
-  if (!isGood(invite)) return;
+  if (!isGood(invite)) return null;
   world.invites.set(id, invite.body.code);
   world.servers.push(server);
   const news = await send<StoredChannel>(world, world.owner, 'POST', `/servers/${id}/channels`, { name: 'news', kind: 'announcement' });
-  if (!isGood(news)) return;
+  if (!isGood(news)) return server;
   server.channels.set(news.body.id, toKnownChannel(news.body));
   world.news.set(id, { id: news.body.id, followers: [] });
   await followNews(world);
+  return server;
 }
 
-async function replaceServer(world: World, server: KnownServer): Promise<void> {
+async function deleteServer(world: World, server: KnownServer): Promise<void> {
   await change(
     world,
     server,
@@ -302,9 +303,8 @@ async function replaceServer(world: World, server: KnownServer): Promise<void> {
       server.members.clear();
     },
   );
-  if (server.members.size > 0) return;
-  world.servers.splice(world.servers.indexOf(server), 1);
-  await createServer(world);
+  const at = world.servers.indexOf(server);
+  if (server.members.size === 0 && at >= 0) world.servers.splice(at, 1);
 }
 
 /** The changes of a server, each as often as its weight. */
@@ -324,7 +324,7 @@ const changes: readonly [weight: number, run: (world: World, server: KnownServer
   [2, transferServer],
   [4, createThread],
   [3, archiveThread],
-  [1, replaceServer],
+  [1, deleteServer],
 ];
 const bag = changes.flatMap(([weight, run]) => Array.from({ length: weight }, () => run));
 

@@ -10,7 +10,7 @@ import { changeServer, createServer, join } from './actions.ts';
 import { OrderClient } from './client.ts';
 import { type Line, Oracle, type Wrong } from './oracle.ts';
 import { post } from './posts.ts';
-import type { Account, World } from './world.ts';
+import { type Account, pickFrom, type World } from './world.ts';
 
 /** A run of random changes, posts and clients. */
 export interface OrderPlan {
@@ -147,6 +147,18 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
     for (let at = 0; at < plan.servers; at++) await createServer(world);
     for (const server of world.servers) for (const one of world.accounts.slice(1)) if (dice(3) > 0) await join(world, server, one);
     for (const [at, one] of world.accounts.entries()) clients.push(new OrderClient(`client ${at}`, one, addresses, oracle));
+    /** Each makes a change of its own server, so that one server has no other changes meanwhile. A server that is gone is replaced. */
+    const changers = Array.from({ length: plan.servers }, (_, at) => {
+      let server = world.servers[at] ?? null;
+      return async (): Promise<void> => {
+        if (server && world.servers.includes(server)) await changeServer(world, server);
+        else server = await createServer(world);
+      };
+    });
+    const postSomewhere = async (): Promise<void> => {
+      const server = pickFrom(world, world.servers);
+      if (server) await post(world, server);
+    };
     const { faults: kind = 'none', faultEveryMs = 5_000 } = plan;
     const { cut, kills } = stores.redisFaults;
     const faultsOf: Record<OrderFaults, () => readonly Fault[]> = {
@@ -174,12 +186,8 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
         }
       };
       await Promise.all([
-        ...Array.from({ length: plan.servers }, (_, at) =>
-          repeat(() => changeServer(world, world.servers[at % world.servers.length] as World['servers'][number]), 200),
-        ),
-        ...Array.from({ length: 3 }, () =>
-          repeat(() => post(world, world.servers[dice(world.servers.length)] as World['servers'][number]), 60),
-        ),
+        ...changers.map((changeOne) => repeat(changeOne, 200)),
+        ...Array.from({ length: 3 }, () => repeat(postSomewhere, 60)),
         repeat(() => clients[dice(clients.length)]?.disturb(), 500),
         // It ends when everything works again.
         faults.length > 0 && injectFaults(shuffled(faults), faultEveryMs, () => !isRunning(), report),
