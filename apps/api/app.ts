@@ -12,14 +12,12 @@ import type { Actor } from '../../lib/domain/access/checks.ts';
 import { findServerIdOfChannel, runManagementWrite } from '../../lib/domain/access/management-writes.ts';
 import { runIdempotently, type StoredResponse } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { RateDecision } from '../../lib/store/redis/preflight.ts';
 import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
 import { matchesEtag } from './etag.ts';
 import { serveFiles } from './files.ts';
 import { serveImages } from './images.ts';
 import { createAddressCharges } from './middleware/address-charges.ts';
 import { chargeUndeclaredBody, createIdentify, type IdentifiedRequest, type Identify } from './middleware/identify.ts';
-import { countLoginAttempt } from './middleware/login-limits.ts';
 import { createPathCredentials, type PathCredentials } from './middleware/path-credentials.ts';
 import { setRateHeaders } from './middleware/rate-headers.ts';
 import { createRequestMiddleware } from './middleware/request.ts';
@@ -28,15 +26,15 @@ import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
 import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBody } from './request-body.ts';
-import { AlternativeReply, type Route, SerializedReply, StreamedReply } from './route.ts';
+import { FileBody, Reply, type Route, SerializedBody } from './route.ts';
 import { serveSignIn, ticketCookie } from './sign-in.ts';
 import type { State } from './state.ts';
 import { warnOfParameters } from './warnings.ts';
 
-/** The response of a route. The body is a string, the bytes of a `SerializedReply`, or a `StreamedReply`. */
+/** The response of a route. The body is a string, the bytes of a `SerializedBody`, or a `FileBody`. */
 interface RouteResponse {
   status: number;
-  body: string | Buffer | StreamedReply;
+  body: string | Buffer | FileBody;
 }
 
 /** The server that a call of a route with `manages` writes to; null when there is none. */
@@ -50,13 +48,25 @@ async function findManagedServer(
   return params.serverId ?? (params.channelId ? findServerIdOfChannel(platform, params.channelId) : null);
 }
 
-/** The bytes of a serialized reply in an encoding that the client accepts. Browsers may keep a document for everyone, and ask whether it has changed. */
-function encodeReply(ctx: Context, { json, gzip }: SerializedReply): Buffer {
+/** The bytes of a serialized body in an encoding that the client accepts. Browsers may keep a document for everyone, and ask whether it has changed. */
+function encodeBody(ctx: Context, { json, gzip }: SerializedBody): Buffer {
   if (!gzip) return json;
   ctx.set({ 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
   if (ctx.acceptsEncodings('gzip', 'identity') !== 'gzip') return json;
   ctx.set('Content-Encoding', 'gzip');
   return gzip;
+}
+
+/** Sets the headers of a reply, and returns its status and body. */
+function toResponse(ctx: Context, baseUrl: string, route: Route, result: unknown): RouteResponse {
+  const { body, parts } = result instanceof Reply ? result : new Reply(result);
+  const { status = route.reply.status, next, sessionCookie, signInTicket } = parts;
+  if (next !== undefined) setNextPage(ctx, baseUrl, next);
+  if (signInTicket !== undefined) setCookie(ctx, baseUrl, ticketCookie, signInTicket);
+  if (sessionCookie !== undefined) setSessionCookie(ctx, baseUrl, sessionCookie);
+  if (body instanceof SerializedBody) return { status, body: encodeBody(ctx, body) };
+  if (body instanceof FileBody) return { status, body };
+  return { status, body: body === undefined ? '' : JSON.stringify(body) };
 }
 
 async function runRoute(
@@ -69,6 +79,8 @@ async function runRoute(
 ): Promise<RouteResponse> {
   const key = route.creates ? ctx.get('Idempotency-Key') : '';
   const query = route.query ? readQuery(route.query, ctx.query) : {};
+  const { actor, tokenId, page, address } = identified;
+  const { baseUrl } = platform.config;
   const runWithId = async (newId: string): Promise<RouteResponse> => {
     const input = {
       params,
@@ -77,37 +89,24 @@ async function runRoute(
       files,
       newId,
       isRepeatable: key !== '',
-      page: identified.page,
-      address: identified.address,
-      client: { address: identified.address, userAgent: ctx.get('User-Agent'), tokenId: identified.tokenId },
-      tokenId: identified.tokenId,
-      countLoginAttempt: (username: string) => countLoginAttempt(ctx, platform, username, identified.address),
-      setRateHeaders: (bucket: string, decision: RateDecision) => setRateHeaders(ctx, bucket, decision),
-      setNextPage: (next: Record<string, string> | null) => setNextPage(ctx, platform.config.baseUrl, next),
-      setSessionCookie: (token: string | null) => setSessionCookie(ctx, platform.config.baseUrl, token),
-      signInTicket: {
-        read: () => readCookie(ctx, platform.config.baseUrl, ticketCookie),
-        clear: () => setCookie(ctx, platform.config.baseUrl, ticketCookie, null),
-      },
+      page,
+      address,
+      client: { address, userAgent: ctx.get('User-Agent'), tokenId },
+      tokenId,
+      signInTicket: readCookie(ctx, baseUrl, ticketCookie),
+      found: undefined,
     };
-    const run = (actor: Actor | null): ReturnType<Route['run']> => route.run(platform, actor, input);
-    const managedServerId = route.manages && identified.actor ? await findManagedServer(platform, route, params, body) : null;
-    const result = await (managedServerId && identified.actor
-      ? runManagementWrite(platform, identified.actor, managedServerId, run)
-      : run(identified.actor));
-    if (result instanceof SerializedReply) return { status: route.reply.status, body: encodeReply(ctx, result) };
-    if (result instanceof StreamedReply) return { status: route.reply.status, body: result };
-    const isDefaultReply = !(result instanceof AlternativeReply);
-    const value = isDefaultReply ? result : result.body;
-    return {
-      status: isDefaultReply ? route.reply.status : (route.alternativeReply?.status ?? 200),
-      body: value === undefined ? '' : JSON.stringify(value),
-    };
+    const { rates, found } = route.admit ? await route.admit(platform, actor, input) : { rates: [], found: undefined };
+    for (const { bucketName, decision } of rates) setRateHeaders(ctx, bucketName, decision);
+    const run = (current: Actor | null): ReturnType<Route['run']> => route.run(platform, current, { ...input, found });
+    const managedServerId = route.manages && actor ? await findManagedServer(platform, route, params, body) : null;
+    const result = await (managedServerId && actor ? runManagementWrite(platform, actor, managedServerId, run) : run(actor));
+    return toResponse(ctx, baseUrl, route, result);
   };
   if (key === '') return runWithId(identified.newId);
   if (countCodePoints(key) > limits.idempotencyKeyChars)
     return refuse('invalid_request', { reason: `Idempotency-Key is longer than ${limits.idempotencyKeyChars} characters` });
-  const caller = identified.actor?.id ?? identified.address;
+  const caller = actor?.id ?? address;
   const create = {
     caller,
     route: `${route.method} ${ctx.path}`,
@@ -161,7 +160,7 @@ function createHandler(
       ctx.status = status;
       return;
     }
-    if (body instanceof StreamedReply) {
+    if (body instanceof FileBody) {
       ctx.body = body.stream;
       ctx.set('Content-Type', route.reply.file ?? 'application/octet-stream');
       ctx.set('Content-Disposition', createDisposition(body.filename, { type: 'attachment' }));

@@ -7,7 +7,7 @@ import type { Client } from '../../lib/domain/accounts/sessions.ts';
 import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
 import type { MessagePreflight } from '../../lib/domain/messages/pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { RateDecision } from '../../lib/store/redis/preflight.ts';
+import type { CountedRate } from '../../lib/store/redis/preflight.ts';
 import type { Tag } from './openapi-tags.ts';
 
 /** The HTTP methods that routes use. */
@@ -21,16 +21,8 @@ export type RateLimit = 'caller' | 'login' | 'none';
 
 type PathParams<P extends string> = P extends `${string}{${infer K}}${infer R}` ? K | PathParams<R> : never;
 
-/** A reply with the status of the route's `alternativeReply` instead of its usual status, with or without a body. */
-export class AlternativeReply {
-  readonly body: unknown;
-  constructor(body?: unknown) {
-    this.body = body;
-  }
-}
-
-/** A reply whose body is already serialized as JSON. `gzip`, of a document that is the same for everyone: the same bytes compressed. */
-export class SerializedReply {
+/** A body that is already serialized as JSON. `gzip`, of a document that is the same for everyone: the same bytes compressed. */
+export class SerializedBody {
   readonly json: Buffer;
   readonly gzip: Buffer | null;
   constructor(json: Buffer, gzip: Buffer | null = null) {
@@ -39,8 +31,8 @@ export class SerializedReply {
   }
 }
 
-/** A reply that is a file of `bytes` bytes, which browsers save under `filename`. Its type is the `file` of the route's reply. */
-export class StreamedReply {
+/** A body that is a file of `bytes` bytes, which browsers save under `filename`. Its type is the `file` of the route's reply. */
+export class FileBody {
   readonly stream: Readable;
   readonly bytes: number;
   readonly filename: string;
@@ -51,8 +43,39 @@ export class StreamedReply {
   }
 }
 
+/** What a reply has besides its body. */
+interface ReplyParts {
+  /** The status of the route's `alternativeReply`, instead of the usual one. */
+  status?: number;
+  /** The query parameters of the next page that differ from the caller's; null on the last page. */
+  next?: Record<string, string> | null;
+  /** The new token in the session cookie; null clears it. */
+  sessionCookie?: string | null;
+  /** The cookie with the pending sign-in is cleared. */
+  signInTicket?: null;
+}
+
+/** A reply that is more than a body with the usual status. */
+export class Reply<T = unknown> {
+  readonly body: T;
+  readonly parts: ReplyParts;
+  constructor(body: T, parts: ReplyParts = {}) {
+    this.body = body;
+    this.parts = parts;
+  }
+}
+
+/** A body of a reply with the schema `R`. */
+type Body<R extends TSchema> = Static<R> | SerializedBody | FileBody;
+
+/** What the stage `admit` of a route returns: the buckets that it has counted the request in, and what `run` needs of what it has read. */
+export interface Admission<F = undefined> {
+  rates: readonly CountedRate[];
+  found: F;
+}
+
 /** The input of a route, besides the platform and the actor. */
-export interface RouteInput<P extends string, Q, B> {
+export interface RouteInput<P extends string, Q, B, F = undefined> {
   params: Record<PathParams<P>, string>;
   query: Q;
   body: B;
@@ -67,21 +90,12 @@ export interface RouteInput<P extends string, Q, B> {
   address: string;
   /** The address and user agent of the request, for a session that it opens. */
   client: Client;
-  /**
-   * Counts a login attempt for a username, by username and address and by username alone. Waits when many addresses try the same username. Refuses
-   * `rate_limited`.
-   */
-  countLoginAttempt: (username: string) => Promise<void>;
-  /** Sets the rate limit headers for a bucket of the route's own. Refuses `rate_limited` if the decision says so (docs/behavior/requests.md#rate-limits). */
-  setRateHeaders: (bucket: string, decision: RateDecision) => void;
-  /** Sets `X-Has-More`, and `Link` to the next page. `next` holds the query parameters that differ from the caller's; null on the last page. */
-  setNextPage: (next: Record<string, string> | null) => void;
-  /** Sets the session cookie to a new token, or clears it (null). */
-  setSessionCookie: (token: string | null) => void;
-  /** The cookie with a sign-in by OpenID Connect that belongs to no account yet. */
-  signInTicket: { read: () => string | null; clear: () => void };
+  /** The cookie with a sign-in by OpenID Connect that belongs to no account yet; null without it. */
+  signInTicket: string | null;
   /** The token id of the caller's credential, for logging out. */
   tokenId: string | null;
+  /** What the route's `admit` has found. */
+  found: F;
 }
 
 /** One route. The router, validation, the OpenAPI document and tests of the route table use this entry (docs/behavior/requests.md#requests). */
@@ -91,6 +105,8 @@ export interface Route<
   B extends TSchema = TSchema,
   R extends TSchema = TSchema,
   A extends Auth = Auth,
+  // biome-ignore lint/suspicious/noExplicitAny: a list of routes has routes that find anything.
+  F = any,
 > {
   /** The unique name of the operation: a verb and its object. Client libraries name their methods after it. */
   operationId: string;
@@ -153,11 +169,20 @@ export interface Route<
   manages?: true | ((platform: ApiPlatform, params: Record<PathParams<P>, string>, body: Static<B>) => Promise<string | null>);
   rateLimit?: RateLimit;
   errors: readonly ErrorCode[];
-  run: (
+  /**
+   * Runs before `run` when the body is valid, but not for the repeat of an answered request: counts the request in buckets of the route's own. The last of them
+   * is in the headers of the answer, also of a refusal by `run`, and the first that is empty refuses `rate_limited` (docs/behavior/requests.md#rate-limits).
+   */
+  admit?: (
     platform: ApiPlatform,
     actor: A extends 'none' ? null : Actor,
     input: RouteInput<P, Static<Q>, Static<B>>,
-  ) => Promise<(R extends TSchema ? Static<R> : void) | AlternativeReply | SerializedReply | StreamedReply>;
+  ) => Promise<Admission<F>>;
+  run: (
+    platform: ApiPlatform,
+    actor: A extends 'none' ? null : Actor,
+    input: RouteInput<P, Static<Q>, Static<B>, F>,
+  ) => Promise<Body<R> | Reply<Body<R> | undefined>>;
 }
 
 /** Declares a route. `params` are typed by the path's parameters; query, body and reply by their schemas. `errors` are codes of `catalogue`. */
@@ -167,8 +192,9 @@ export const route = <
   Q extends TObject = TObject<Record<never, never>>,
   B extends TSchema = ReturnType<typeof Type.Object<Record<never, never>>>,
   R extends TSchema = ReturnType<typeof Type.Void>,
+  F = undefined,
 >(
-  entry: Route<P, Q, B, R, A>,
+  entry: Route<P, Q, B, R, A, F>,
 ): Route => entry;
 
 /** An array of `schema` with at most as many items as the limit `limitName`. */

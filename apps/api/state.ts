@@ -1,11 +1,5 @@
 import type { Actor } from '../../lib/domain/access/checks.ts';
-import type { RateDecision } from '../../lib/store/redis/preflight.ts';
-
-/** A bucket that a request was counted in, and the decision. */
-export interface CountedRate {
-  bucketName: string;
-  decision: RateDecision;
-}
+import type { CountedRate } from '../../lib/store/redis/preflight.ts';
 
 /** The Koa state that middleware and routes share during a request. */
 export interface State {

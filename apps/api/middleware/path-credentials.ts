@@ -2,9 +2,10 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../../../lib/base/errors.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import type { CountedRate } from '../../../lib/store/redis/preflight.ts';
 import { sha256 } from '../../../lib/store/seal.ts';
 import type { Route } from '../route.ts';
-import type { CountedRate, State } from '../state.ts';
+import type { State } from '../state.ts';
 import { type AddressCharges, maxRemembered } from './address-charges.ts';
 import { setRateHeaders } from './rate-headers.ts';
 

@@ -1,5 +1,6 @@
 import { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
 import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/deletions.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes by which people delete their accounts (docs/behavior/accounts.md#account-deletion). */
@@ -15,10 +16,8 @@ export const accountDeletionRoutes: readonly Route[] = [
     body: AccountDeletionInput,
     reply: { status: 200, body: AccountDeletion },
     errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      return requestAccountDeletion(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => requestAccountDeletion(platform, actor, body, client),
   }),
   route({
     operationId: 'getAccountDeletion',

@@ -21,7 +21,7 @@ import {
 } from '../../../lib/domain/applications/applications.ts';
 import { authorizeBot } from '../../../lib/domain/applications/authorizations.ts';
 import { listEndpointDeliveries, testEndpoint } from '../../../lib/domain/applications/endpoints.ts';
-import { AlternativeReply, List, type Route, route } from '../route.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 const ownerErrors = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
 
@@ -53,7 +53,7 @@ export const applicationsRoutes: readonly Route[] = [
     ],
     run: async (platform, actor, { params, body, newId }) => {
       const { isAdded: added, authorized } = await authorizeBot(platform, actor, params.applicationId, body, newId);
-      return added ? authorized : new AlternativeReply(authorized);
+      return added ? authorized : new Reply(authorized, { status: 200 });
     },
   }),
   route({

@@ -16,7 +16,10 @@ import { login, register, toMe } from '../../../lib/domain/accounts/accounts.ts'
 import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
 import { previewPasswordReset, resetPassword } from '../../../lib/domain/accounts/password-resets.ts';
 import { endSession } from '../../../lib/domain/accounts/sessions.ts';
-import { type Route, route } from '../route.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
+import { Reply, type Route, route } from '../route.ts';
+
+const withSessionCookie = <S extends { token: string }>(session: S): Reply<S> => new Reply(session, { sessionCookie: session.token });
 
 /**
  * The routes of registration, login by a password or a code, and logout (docs/behavior/accounts.md#registration), and of the caller's own account
@@ -46,11 +49,7 @@ export const authRoutes: readonly Route[] = [
       'rate_limited',
       'unavailable',
     ],
-    run: async (platform, _actor, { body, newId, client, setSessionCookie }) => {
-      const session = await register(platform, body, newId, client);
-      setSessionCookie(session.token);
-      return session;
-    },
+    run: async (platform, _actor, { body, newId, client }) => withSessionCookie(await register(platform, body, newId, client)),
   }),
   route({
     operationId: 'logIn',
@@ -72,12 +71,8 @@ export const authRoutes: readonly Route[] = [
       'two_factor_locked',
       'unavailable',
     ],
-    run: async (platform, _actor, { body, client, countLoginAttempt, setSessionCookie }) => {
-      await countLoginAttempt(body.username);
-      const session = await login(platform, body, client);
-      setSessionCookie(session.token);
-      return session;
-    },
+    admit: (platform, _actor, input) => admitLogin(platform, input.body.username, input),
+    run: async (platform, _actor, { body, client }) => withSessionCookie(await login(platform, body, client)),
   }),
   route({
     operationId: 'createLoginCode',
@@ -118,11 +113,7 @@ export const authRoutes: readonly Route[] = [
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'two_factor_required', 'account_suspended', 'rate_limited', 'unavailable'],
-    run: async (platform, _actor, { body, client, setSessionCookie }) => {
-      const session = await logInByCode(platform, body.code, client);
-      setSessionCookie(session.token);
-      return session;
-    },
+    run: async (platform, _actor, { body, client }) => withSessionCookie(await logInByCode(platform, body.code, client)),
   }),
   route({
     operationId: 'previewPasswordReset',
@@ -161,9 +152,9 @@ export const authRoutes: readonly Route[] = [
     summary: 'Ends the current session and clears the cookie.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'rate_limited'],
-    run: async (platform, actor, { tokenId, setSessionCookie }) => {
+    run: async (platform, actor, { tokenId }) => {
       if (tokenId !== null) await endSession(platform, actor, tokenId);
-      setSessionCookie(null);
+      return new Reply(undefined, { sessionCookie: null });
     },
   }),
   route({

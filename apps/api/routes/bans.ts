@@ -1,7 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Ban, BanInput, BansQuery } from '../../../lib/contract/member.ts';
 import { banMember, listBans, removeBan } from '../../../lib/domain/members/bans.ts';
-import { List, type Route, route } from '../route.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of bans (docs/behavior/servers.md#bans). */
 export const bansRoutes: readonly Route[] = [
@@ -43,10 +43,9 @@ export const bansRoutes: readonly Route[] = [
     isPaged: true,
     reply: { status: 200, body: List(Ban, 'bansListed') },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
-    run: async (platform, actor, { params, query, setNextPage }) => {
+    run: async (platform, actor, { params, query }) => {
       const { items, next } = await listBans(platform, actor, params.serverId, query);
-      setNextPage(next === null ? null : { before: next });
-      return items;
+      return new Reply(items, { next: next === null ? null : { before: next } });
     },
   }),
 ];

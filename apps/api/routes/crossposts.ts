@@ -3,7 +3,7 @@ import { Message } from '../../../lib/contract/message.ts';
 import { findServerIdOfChannel } from '../../../lib/domain/access/management-writes.ts';
 import { crosspostMessage } from '../../../lib/domain/messages/crossposts.ts';
 import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/messages/followers.ts';
-import { AlternativeReply, List, type Route, route } from '../route.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */
 export const crosspostsRoutes: readonly Route[] = [
@@ -34,7 +34,7 @@ export const crosspostsRoutes: readonly Route[] = [
     errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: async (platform, actor, { params, body, newId }) => {
       const { isNew, follower } = await followChannel(platform, actor, params.channelId, body, newId);
-      return isNew ? follower : new AlternativeReply(follower);
+      return isNew ? follower : new Reply(follower, { status: 200 });
     },
   }),
   route({

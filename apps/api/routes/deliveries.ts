@@ -3,7 +3,7 @@ import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { WebhookDeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/webhook-delivery.ts';
 import { acceptDelivery, listWebhookDeliveries, type ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
 import { requireWebhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
-import { AlternativeReply, type Route, route } from '../route.ts';
+import { Reply, type Route, route } from '../route.ts';
 
 /** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */
 export const deliveriesRoutes: readonly Route[] = [
@@ -31,7 +31,7 @@ export const deliveriesRoutes: readonly Route[] = [
     run: async (platform, _actor, { params, body, newId }) =>
       (await acceptDelivery(platform, params.webhookId, body as ReceivedDelivery, newId))
         ? { accepted: true as const }
-        : new AlternativeReply(),
+        : new Reply(undefined, { status: 204 }),
   }),
   route({
     operationId: 'listWebhookDeliveries',

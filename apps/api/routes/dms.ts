@@ -1,7 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
 import { listDms, openDm } from '../../../lib/domain/channels/dms.ts';
-import { AlternativeReply, List, type Route, route } from '../route.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */
 export const dmsRoutes: readonly Route[] = [
@@ -19,7 +19,7 @@ export const dmsRoutes: readonly Route[] = [
     errors: ['invalid_request', 'unauthorized', 'no_shared_server', 'idempotency_conflict', 'rate_limited'],
     run: async (platform, actor, { body, newId }) => {
       const { dm, isCreated: made } = await openDm(platform, actor, { recipientId: body.recipientId, newId });
-      return made ? dm : new AlternativeReply(dm);
+      return made ? dm : new Reply(dm, { status: 200 });
     },
   }),
   route({

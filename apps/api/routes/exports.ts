@@ -1,7 +1,8 @@
 import { Export, ExportInput } from '../../../lib/contract/auth.ts';
 import { Nullable } from '../../../lib/contract/shared.ts';
 import { deleteExport, getExport, openExport, requestExport } from '../../../lib/domain/exports/exports.ts';
-import { type Route, route, StreamedReply } from '../route.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
+import { FileBody, type Route, route } from '../route.ts';
 
 /** The routes of the export of a person's data (docs/behavior/accounts.md#export). */
 export const exportsRoutes: readonly Route[] = [
@@ -24,10 +25,8 @@ export const exportsRoutes: readonly Route[] = [
       'two_factor_locked',
       'unavailable',
     ],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      return requestExport(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => requestExport(platform, actor, body, client),
   }),
   route({
     operationId: 'getExport',
@@ -62,7 +61,7 @@ export const exportsRoutes: readonly Route[] = [
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'unavailable'],
     run: async (platform, actor) => {
       const { stream, bytes, createdAt } = await openExport(platform, actor);
-      return new StreamedReply(stream, bytes, `parlance-${createdAt.toISOString().slice(0, 10)}.zip`);
+      return new FileBody(stream, bytes, `parlance-${createdAt.toISOString().slice(0, 10)}.zip`);
     },
   }),
 ];

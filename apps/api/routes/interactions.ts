@@ -1,11 +1,19 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { InteractionView } from '../../../lib/contract/interaction.ts';
 import { CallbackInput, FollowupInput, Message, MessageEdit } from '../../../lib/contract/message.ts';
-import { answerInteraction, type InteractionKey, postFollowUp, requireInteractionToken } from '../../../lib/domain/interactions/answers.ts';
+import {
+  answerInteraction,
+  type InteractionKey,
+  postFollowUp,
+  requireInteractionByToken,
+  requireInteractionToken,
+} from '../../../lib/domain/interactions/answers.ts';
 import { getInteractionView } from '../../../lib/domain/interactions/interactions.ts';
+import { countFollowUp } from '../../../lib/domain/interactions/limits.ts';
 import { deleteOriginal, editOriginal, getOriginal } from '../../../lib/domain/interactions/originals.ts';
+import type { InteractionDoc } from '../../../lib/store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import { AlternativeReply, type Route, route } from '../route.ts';
+import { type Admission, Reply, type Route, route } from '../route.ts';
 
 const answerErrors = [
   'invalid_request',
@@ -23,6 +31,12 @@ interface PathParams {
 }
 const toKey = ({ interactionId, interactionToken }: PathParams): InteractionKey => ({ id: interactionId, token: interactionToken });
 const checkPath = async (platform: ApiPlatform, params: PathParams): Promise<void> => requireInteractionToken(platform, toKey(params));
+
+/** Reads the interaction of a follow-up, or of a request for the original, and counts the request. */
+async function admit(platform: ApiPlatform, _actor: null, { params }: { params: PathParams }): Promise<Admission<InteractionDoc>> {
+  const found = await requireInteractionByToken(platform, toKey(params));
+  return { rates: await countFollowUp(platform, found), found };
+}
 
 /**
  * The routes of answers to interactions (docs/behavior/interactions.md#first-answer, docs/behavior/interactions.md#the-original), and of an interaction's
@@ -44,7 +58,7 @@ export const interactionsRoutes: readonly Route[] = [
     creates: 'resource',
     errors: [...answerErrors, 'already_answered'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await answerInteraction(platform, { ...toKey(params), newId, answer: body })) ?? new AlternativeReply(),
+      (await answerInteraction(platform, { ...toKey(params), newId, answer: body })) ?? new Reply(undefined, { status: 204 }),
   }),
   route({
     operationId: 'createFollowup',
@@ -59,8 +73,8 @@ export const interactionsRoutes: readonly Route[] = [
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: [...answerErrors, 'not_answered', 'rate_limited'],
-    run: (platform, _actor, { params, body, newId, setRateHeaders }) =>
-      postFollowUp(platform, { ...toKey(params), newId, answer: body, setRateHeaders }),
+    admit,
+    run: (platform, _actor, { body, newId, found }) => postFollowUp(platform, found, { newId, answer: body }),
   }),
   route({
     operationId: 'getOriginalAnswer',
@@ -73,7 +87,8 @@ export const interactionsRoutes: readonly Route[] = [
     summary: `Returns the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 200, body: Message },
     errors: ['not_found', 'missing_permission', 'account_suspended', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, setRateHeaders }) => getOriginal(platform, { ...toKey(params), setRateHeaders }),
+    admit,
+    run: (platform, _actor, { found }) => getOriginal(platform, found),
   }),
   route({
     operationId: 'editOriginalAnswer',
@@ -96,7 +111,8 @@ export const interactionsRoutes: readonly Route[] = [
       'rate_limited',
       'unavailable',
     ],
-    run: (platform, _actor, { params, body, setRateHeaders }) => editOriginal(platform, { ...toKey(params), edit: body, setRateHeaders }),
+    admit,
+    run: (platform, _actor, { body, found }) => editOriginal(platform, found, body),
   }),
   route({
     operationId: 'deleteOriginalAnswer',
@@ -109,7 +125,8 @@ export const interactionsRoutes: readonly Route[] = [
     summary: `Deletes the first answer, within the same ${limits.followupWindowMs / 60_000} minutes.`,
     reply: { status: 204 },
     errors: ['not_found', 'missing_permission', 'account_suspended', 'interaction_expired', 'not_answered', 'rate_limited', 'unavailable'],
-    run: (platform, _actor, { params, setRateHeaders }) => deleteOriginal(platform, { ...toKey(params), setRateHeaders }),
+    admit,
+    run: (platform, _actor, { found }) => deleteOriginal(platform, found),
   }),
   route({
     operationId: 'getInteraction',

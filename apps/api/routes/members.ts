@@ -4,7 +4,7 @@ import { BeforeQuery } from '../../../lib/contract/shared.ts';
 import { listAudit } from '../../../lib/domain/access/audit.ts';
 import { getMember, kickMember, leaveServer, setMemberRole } from '../../../lib/domain/members/members.ts';
 import { listMembers } from '../../../lib/domain/members/pages.ts';
-import { List, type Route, route, SerializedReply } from '../route.ts';
+import { List, Reply, type Route, route, SerializedBody } from '../route.ts';
 
 const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
 
@@ -22,10 +22,9 @@ export const membersRoutes: readonly Route[] = [
     isPaged: true,
     isCostly: true,
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
-    run: async (platform, actor, { params, query, setNextPage }) => {
+    run: async (platform, actor, { params, query }) => {
       const { json, next } = await listMembers(platform, actor, params.serverId, query);
-      setNextPage(next === null ? null : { after: next });
-      return new SerializedReply(json);
+      return new Reply(new SerializedBody(json), { next: next === null ? null : { after: next } });
     },
   }),
   route({

@@ -42,10 +42,12 @@ export const messageRoutes: readonly Route[] = [
       'storage_full',
       'idempotency_conflict',
     ],
-    run: async (platform, actor, { params, body, newId: id, isRepeatable, files, setRateHeaders }) => {
-      await countChannelPost(platform, actor, params.channelId, setRateHeaders);
-      return postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files);
-    },
+    admit: async (platform, actor, { params }) => ({
+      rates: await countChannelPost(platform, actor, params.channelId),
+      found: undefined,
+    }),
+    run: (platform, actor, { params, body, newId: id, isRepeatable, files }) =>
+      postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files),
   }),
   route({
     operationId: 'getMessage',

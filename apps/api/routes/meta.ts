@@ -4,16 +4,16 @@ import type { Config } from '../../../config/index.ts';
 import { Instance } from '../../../lib/contract/auth.ts';
 import { renderAsyncApi } from '../asyncapi.ts';
 import { renderOpenApi } from '../openapi.ts';
-import { type Route, route, SerializedReply } from '../route.ts';
+import { type Route, route, SerializedBody } from '../route.ts';
 
 /** Renders a document about the API at the first request for it, because that takes a while, and keeps it for the settings of this process. */
-function keepDocument(render: (config: Config) => unknown): (config: Config) => SerializedReply {
-  const kept = new WeakMap<Config, SerializedReply>();
+function keepDocument(render: (config: Config) => unknown): (config: Config) => SerializedBody {
+  const kept = new WeakMap<Config, SerializedBody>();
   return (config) => {
     const known = kept.get(config);
     if (known) return known;
     const json = Buffer.from(JSON.stringify(render(config)));
-    const reply = new SerializedReply(json, gzipSync(json));
+    const reply = new SerializedBody(json, gzipSync(json));
     kept.set(config, reply);
     return reply;
   };

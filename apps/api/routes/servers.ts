@@ -1,7 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../../lib/contract/server.ts';
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers/servers.ts';
-import { List, type Route, route } from '../route.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of servers (docs/behavior/servers.md#server-routes). */
 export const serversRoutes: readonly Route[] = [
@@ -37,10 +37,9 @@ export const serversRoutes: readonly Route[] = [
     isPaged: true,
     reply: { status: 200, body: List(ServerSummary, 'serversListed') },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
-    run: async (platform, actor, { query, setNextPage }) => {
+    run: async (platform, actor, { query }) => {
       const { items, next } = await listServers(platform, actor, query);
-      setNextPage(next === null ? null : { after: next });
-      return items;
+      return new Reply(items, { next: next === null ? null : { after: next } });
     },
   }),
   route({

@@ -2,7 +2,8 @@ import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { OwnSession, PasswordInput } from '../../../lib/contract/auth.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
-import { List, type Route, route } from '../route.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
+import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of a person's sessions and password. */
 export const sessionsRoutes: readonly Route[] = [
@@ -26,9 +27,9 @@ export const sessionsRoutes: readonly Route[] = [
     summary: 'Ends one of the caller’s sessions at once and closes its gateway connections with 4004. Ending the current session logs out.',
     reply: { status: 204 },
     errors: ['unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited'],
-    run: async (platform, actor, { params, tokenId, setSessionCookie }) => {
+    run: async (platform, actor, { params, tokenId }) => {
       if (!(await endSession(platform, actor, params.sessionId))) refuse('not_found', { what: 'session' });
-      if (params.sessionId === tokenId) setSessionCookie(null);
+      return params.sessionId === tokenId ? new Reply(undefined, { sessionCookie: null }) : undefined;
     },
   }),
   route({
@@ -54,9 +55,7 @@ export const sessionsRoutes: readonly Route[] = [
     body: PasswordInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      await changePassword(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => changePassword(platform, actor, body, client),
   }),
 ];

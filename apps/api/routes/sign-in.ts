@@ -8,7 +8,8 @@ import {
   linkOwnIdentity,
   unlinkOwnIdentity,
 } from '../../../lib/domain/accounts/identities.ts';
-import { type Route, route } from '../route.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
+import { Reply, type Route, route } from '../route.ts';
 
 /**
  * The routes of a sign-in by OpenID Connect that has come back from the provider (docs/behavior/accounts.md#sign-in-by-openid-connect). `apps/api/sign-in.ts`
@@ -24,7 +25,7 @@ export const signInRoutes: readonly Route[] = [
     summary: 'Returns the sign-in by OpenID Connect of this browser that belongs to no account yet, with names for a new account.',
     reply: { status: 200, body: PendingSignIn },
     errors: ['unauthorized', 'not_found', 'rate_limited'],
-    run: (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket.read()),
+    run: (platform, _actor, { signInTicket }) => getPendingSignIn(platform, signInTicket),
   }),
   route({
     operationId: 'createAccountBySignIn',
@@ -46,11 +47,9 @@ export const signInRoutes: readonly Route[] = [
       'rate_limited',
       'unavailable',
     ],
-    run: async (platform, _actor, { body, newId, client, signInTicket, setSessionCookie }) => {
-      const session = await createAccountByTicket(platform, signInTicket.read(), body, newId, client);
-      signInTicket.clear();
-      setSessionCookie(session.token);
-      return session;
+    run: async (platform, _actor, { body, newId, client, signInTicket }) => {
+      const session = await createAccountByTicket(platform, signInTicket, body, newId, client);
+      return new Reply(session, { sessionCookie: session.token, signInTicket: null });
     },
   }),
   route({
@@ -76,12 +75,10 @@ export const signInRoutes: readonly Route[] = [
       'two_factor_locked',
       'unavailable',
     ],
-    run: async (platform, _actor, { body, client, countLoginAttempt, signInTicket, setSessionCookie }) => {
-      await countLoginAttempt(body.username);
-      const session = await linkByPassword(platform, signInTicket.read(), body, client);
-      signInTicket.clear();
-      setSessionCookie(session.token);
-      return session;
+    admit: (platform, _actor, input) => admitLogin(platform, input.body.username, input),
+    run: async (platform, _actor, { body, client, signInTicket }) => {
+      const session = await linkByPassword(platform, signInTicket, body, client);
+      return new Reply(session, { sessionCookie: session.token, signInTicket: null });
     },
   }),
   route({
@@ -116,10 +113,10 @@ export const signInRoutes: readonly Route[] = [
       'two_factor_locked',
       'unavailable',
     ],
-    run: async (platform, actor, { body, client, countLoginAttempt, signInTicket }) => {
-      await countLoginAttempt(actor.account.username);
-      await linkOwnIdentity(platform, actor, signInTicket.read(), body, client);
-      signInTicket.clear();
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: async (platform, actor, { body, client, signInTicket }) => {
+      await linkOwnIdentity(platform, actor, signInTicket, body, client);
+      return new Reply(undefined, { signInTicket: null });
     },
   }),
   route({
@@ -133,9 +130,7 @@ export const signInRoutes: readonly Route[] = [
     body: SignInFactorsInput,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'two_factor_locked', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      await unlinkOwnIdentity(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => unlinkOwnIdentity(platform, actor, body, client),
   }),
 ];

@@ -14,6 +14,7 @@ import {
   replaceRecoveryCodes,
   startTwoFactor,
 } from '../../../lib/domain/accounts/two-factor.ts';
+import { admitLogin } from '../middleware/login-limits.ts';
 import { type Route, route } from '../route.ts';
 
 const path = '/api/users/@me/two-factor';
@@ -42,10 +43,8 @@ export const twoFactorRoutes: readonly Route[] = [
     body: TwoFactorStart,
     reply: { status: 200, body: TwoFactorSetup },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      return startTwoFactor(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => startTwoFactor(platform, actor, body, client),
   }),
   route({
     operationId: 'enableTwoFactor',
@@ -69,10 +68,8 @@ export const twoFactorRoutes: readonly Route[] = [
     body: TwoFactorChange,
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      await disableTwoFactor(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => disableTwoFactor(platform, actor, body, client),
   }),
   route({
     operationId: 'replaceRecoveryCodes',
@@ -84,9 +81,7 @@ export const twoFactorRoutes: readonly Route[] = [
     body: TwoFactorChange,
     reply: { status: 200, body: RecoveryCodes },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
-    run: async (platform, actor, { body, client, countLoginAttempt }) => {
-      await countLoginAttempt(actor.account.username);
-      return replaceRecoveryCodes(platform, actor, body, client);
-    },
+    admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
+    run: (platform, actor, { body, client }) => replaceRecoveryCodes(platform, actor, body, client),
   }),
 ];

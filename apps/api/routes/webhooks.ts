@@ -2,7 +2,7 @@ import { limits } from '../../../lib/base/limits.ts';
 import { Message } from '../../../lib/contract/message.ts';
 import { NewWebhook, Webhook, WebhookInput, WebhookPatch, WebhookPost } from '../../../lib/contract/webhook.ts';
 import { findServerIdOfWebhook } from '../../../lib/domain/access/management-writes.ts';
-import { postByWebhook } from '../../../lib/domain/webhooks/posts.ts';
+import { admitWebhookPost, postByWebhook } from '../../../lib/domain/webhooks/posts.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -102,14 +102,8 @@ export const webhooksRoutes: readonly Route[] = [
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],
-    run: (platform, _actor, { params, body, newId: id, isRepeatable, setRateHeaders }) => {
-      return postByWebhook(platform, {
-        id: params.webhookId,
-        token: params.webhookToken,
-        input: body,
-        create: { id, isRepeatable },
-        setRateHeaders: setRateHeaders.bind(null, 'webhook'),
-      });
-    },
+    admit: (platform, _actor, { params, body, newId }) =>
+      admitWebhookPost(platform, { id: params.webhookId, token: params.webhookToken, input: body, createId: newId }),
+    run: (platform, _actor, { body, newId: id, isRepeatable, found }) => postByWebhook(platform, found, body, { id, isRepeatable }),
   }),
 ];

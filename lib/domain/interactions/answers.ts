@@ -15,7 +15,6 @@ import { checkDraft, composeMessage, findMessageByCreateId, storeMessage, toMess
 import { loadAccounts } from '../views/accounts.ts';
 import { toMessage } from '../views/messages.ts';
 import { createEphemeral } from './ephemeral-answers.ts';
-import { countFollowUp, type SetRateHeaders } from './limits.ts';
 import { createUpdateEntry, expireAndWake, expireIfLate, isWindowOpen, requireInteraction, transition, windows } from './states.ts';
 
 /** The parameters in the path of a callback route. */
@@ -214,16 +213,14 @@ export async function answerDeferredByEdit(
 
 /**
  * Posts a follow-up (docs/behavior/interactions.md#follow-ups). The first one after a defer becomes the answer; its `ephemeral` defaults to that of the defer.
- * Any other is an additional message. Refuses with `rate_limited`, with `not_answered` before any answer, with `interaction_expired` after 15 minutes or if
- * there never was an answer, and otherwise as a callback does.
+ * Any other is an additional message. Refuses with `not_answered` before any answer, with `interaction_expired` after 15 minutes or if there never was an
+ * answer, and otherwise as a callback does. `found` is the interaction as it was just read.
  */
 export async function postFollowUp(
   platform: ApiPlatform,
-  input: InteractionKey & { newId: string; answer: FollowupInput; setRateHeaders: SetRateHeaders },
+  found: InteractionDoc,
+  { newId, answer }: { newId: string; answer: FollowupInput },
 ): Promise<Message> {
-  const { answer, newId } = input;
-  const found = await requireInteractionByToken(platform, input);
-  await countFollowUp(platform, found, input.setRateHeaders);
   const interaction = await expireIfLate(platform, found);
   const { _id: id, state } = interaction;
   checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });

@@ -5,21 +5,15 @@ import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
 import { applyEdit, replaceWithTombstone, requireMessage } from '../messages/messages.ts';
 import { toMessage } from '../views/messages.ts';
-import { answerDeferredByEdit, type InteractionKey, requireAnswerContext, requireInteractionByToken, storeAnswer } from './answers.ts';
+import { answerDeferredByEdit, requireAnswerContext, storeAnswer } from './answers.ts';
 import { deleteEphemeralAnswer, editEphemeralAnswer, getEphemeralAnswer } from './ephemeral-answers.ts';
-import { countFollowUp, type SetRateHeaders } from './limits.ts';
 import { expireIfLate, isWindowOpen, requireInteraction, windows } from './states.ts';
 
-/** The path parameters of a request for the original, and the callback that reports rate limits. */
-export type OriginalKey = InteractionKey & { setRateHeaders: SetRateHeaders };
-
 /**
- * The interaction of a request for its first answer, within its 15 minutes (docs/behavior/interactions.md#the-original). Refuses with `rate_limited`, with
- * `not_answered` if there is no answer or defer, or with `interaction_expired`.
+ * An interaction whose first answer is asked for, within its 15 minutes (docs/behavior/interactions.md#the-original). `found` is the interaction as it was just
+ * read. Refuses with `not_answered` if there is no answer or defer, or with `interaction_expired`.
  */
-async function requireOpened(platform: ApiPlatform, key: OriginalKey): Promise<InteractionDoc> {
-  const found = await requireInteractionByToken(platform, key);
-  await countFollowUp(platform, found, key.setRateHeaders);
+async function requireOpened(platform: ApiPlatform, found: InteractionDoc): Promise<InteractionDoc> {
   const interaction = await expireIfLate(platform, found);
   if (interaction.state === 'created') refuse('not_answered');
   if (interaction.state === 'expired' || !(await isWindowOpen(platform, interaction._id, windows.followUps))) refuse('interaction_expired');
@@ -27,8 +21,8 @@ async function requireOpened(platform: ApiPlatform, key: OriginalKey): Promise<I
 }
 
 /** `requireOpened` of an interaction with an answer: refuses with `not_answered` after a defer. */
-async function requireAnswered(platform: ApiPlatform, key: OriginalKey): Promise<InteractionDoc> {
-  const interaction = await requireOpened(platform, key);
+async function requireAnswered(platform: ApiPlatform, found: InteractionDoc): Promise<InteractionDoc> {
+  const interaction = await requireOpened(platform, found);
   return interaction.state === 'deferred' ? refuse('not_answered') : interaction;
 }
 
@@ -42,8 +36,8 @@ async function requireStoredAnswer(platform: ApiPlatform, interaction: Interacti
 const isEphemeral = ({ answer, messageId }: InteractionDoc): boolean => !answer && messageId === null;
 
 /** Returns the first answer as it is now. Refuses as `requireAnswered` does, with 404 if it is deleted. */
-export async function getOriginal(platform: ApiPlatform, key: OriginalKey): Promise<Message> {
-  const interaction = await requireAnswered(platform, key);
+export async function getOriginal(platform: ApiPlatform, found: InteractionDoc): Promise<Message> {
+  const interaction = await requireAnswered(platform, found);
   await requireAnswerContext(platform, interaction);
   if (isEphemeral(interaction)) return getEphemeralAnswer(platform, interaction);
   return toMessage(platform, await requireStoredAnswer(platform, interaction), null);
@@ -53,9 +47,8 @@ export async function getOriginal(platform: ApiPlatform, key: OriginalKey): Prom
  * Edits the first answer as a message is edited. After a defer, the edit is the answer, as a follow-up would be. Refuses as `requireOpened` does, with 404 if the
  * answer is deleted or the channel no longer exists, and with 400 if nothing would be left.
  */
-export async function editOriginal(platform: ApiPlatform, input: OriginalKey & { edit: MessageEdit }): Promise<Message> {
-  const { edit } = input;
-  let interaction = await requireOpened(platform, input);
+export async function editOriginal(platform: ApiPlatform, found: InteractionDoc, edit: MessageEdit): Promise<Message> {
+  let interaction = await requireOpened(platform, found);
   if (interaction.state === 'deferred') {
     const first = await answerDeferredByEdit(platform, interaction, edit);
     if (first) return first;
@@ -70,8 +63,8 @@ export async function editOriginal(platform: ApiPlatform, input: OriginalKey & {
 }
 
 /** Deletes the first answer. Refuses as `requireAnswered` does; a second delete is 404. */
-export async function deleteOriginal(platform: ApiPlatform, key: OriginalKey): Promise<void> {
-  const interaction = await requireAnswered(platform, key);
+export async function deleteOriginal(platform: ApiPlatform, found: InteractionDoc): Promise<void> {
+  const interaction = await requireAnswered(platform, found);
   await requireAnswerContext(platform, interaction);
   if (isEphemeral(interaction)) return deleteEphemeralAnswer(platform, interaction);
   const message = await requireStoredAnswer(platform, interaction);

@@ -7,7 +7,7 @@ import { exists } from '../../store/mongo/database.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
 import type { FilesPlatform, Platform } from '../../store/platform.ts';
-import type { RateDecision } from '../../store/redis/preflight.ts';
+import type { CountedRate } from '../../store/redis/preflight.ts';
 import { loadCurrentServerAccess } from '../access/checks.ts';
 import type { ChannelContext } from '../channels/context.ts';
 import { type CreateRequest, checkDraft, composeMessage, findMessageByCreateId, storeMessage, toCreateIdField } from '../messages/draft.ts';
@@ -66,28 +66,36 @@ export async function storeWebhookMessage(
   return refuse('not_found', { what: 'webhook' });
 }
 
-/** A post by a webhook's URL. */
-export interface DirectPost {
-  id: string;
-  token: string;
-  input: WebhookPost;
-  create: CreateRequest;
-  /** Sets the rate limit headers of the response. Refuses with `rate_limited` if the post is not allowed. */
-  setRateHeaders: (decision: RateDecision) => void;
+/** The draft of a post by a webhook's URL. Refuses 400 for a message that shows nothing. */
+const toDraft = ({ content = '', embeds = [] }: WebhookPost): Pick<WebhookMessage, 'content' | 'embeds'> => checkDraft({ content, embeds });
+
+/**
+ * Counts a post by a webhook's URL (`countPost`), and returns the webhook with the bucket. A post that shows nothing is refused before it is counted. Refuses 404
+ * for a wrong id or token, and if the webhook's channel is gone.
+ */
+export async function admitWebhookPost(
+  platform: FilesPlatform,
+  { id, token, input, createId }: { id: string; token: string; input: WebhookPost; createId: string },
+): Promise<{ rates: CountedRate[]; found: WebhookDoc }> {
+  const webhook = await requireWebhookByToken(platform, id, token);
+  await requireWebhookContext(platform, webhook);
+  toDraft(input);
+  const decision = await countPost(platform, webhook._id, 'direct');
+  // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
+  const isCounted = decision.isAllowed || !(await findMessageByCreateId(platform, webhook.channelId, createId));
+  return { rates: isCounted ? [{ bucketName: 'webhook', decision }] : [], found: webhook };
 }
 
 /**
  * Posts by a webhook's URL (docs/behavior/webhooks.md#posting-by-url): under its name, with the tag `bot`. Formatting and mentions are those of messages; slow
- * mode does not apply. `countPost` limits the posts. Refuses 404 for a wrong id or token, 400 for a message that shows
- * nothing, `rate_limited`.
+ * mode does not apply.
  */
-export async function postByWebhook(platform: FilesPlatform, { id, token, input, create, setRateHeaders }: DirectPost): Promise<Message> {
-  const webhook = await requireWebhookByToken(platform, id, token);
-  await requireWebhookContext(platform, webhook);
-  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
-  const decision = await countPost(platform, webhook._id, 'direct');
-  // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
-  if (decision.isAllowed || !(await findMessageByCreateId(platform, webhook.channelId, create.id))) setRateHeaders(decision);
-  const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...draft, canMention: true });
+export async function postByWebhook(
+  platform: FilesPlatform,
+  webhook: WebhookDoc,
+  input: WebhookPost,
+  create: CreateRequest,
+): Promise<Message> {
+  const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...toDraft(input), canMention: true });
   return toMessage(platform, stored, null);
 }

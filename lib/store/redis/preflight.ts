@@ -25,6 +25,12 @@ export interface RateDecision {
   retryAfterSecs: number;
 }
 
+/** A bucket that a request was counted in, by the name that answers show (`X-RateLimit-Bucket`), and the decision. */
+export interface CountedRate {
+  bucketName: string;
+  decision: RateDecision;
+}
+
 /**
  * What a request needs from Redis before it is handled: the preflight. It takes one round trip: a script call for each partition that is involved. With one
  * partition that is a single call.
