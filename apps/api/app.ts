@@ -12,6 +12,7 @@ import type { Actor } from '../../lib/domain/access/checks.ts';
 import { findServerIdOfChannel, runManagementWrite } from '../../lib/domain/access/management-writes.ts';
 import { runIdempotently, type StoredResponse } from '../../lib/domain/idempotency.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { type BodySlots, createBodySlots, type ReadBody, removeLocalFiles } from './bodies/reader.ts';
 import { createCostlyReads, type RunCostlyRead } from './costly-reads.ts';
 import { matchesEtag } from './etag.ts';
 import { serveFiles } from './files.ts';
@@ -25,7 +26,6 @@ import { readCookie, setCookie, setSessionCookie } from './middleware/session-co
 import { createTraceMiddleware } from './middleware/trace.ts';
 import { servePages } from './pages.ts';
 import { readQuery, setNextPage } from './query.ts';
-import { type BodyLimiters, createBodyLimiters, type RequestBody, readRequestBody } from './request-body.ts';
 import { FileBody, Reply, type Route, SerializedBody } from './route.ts';
 import { serveSignIn, ticketCookie } from './sign-in.ts';
 import type { State } from './state.ts';
@@ -75,7 +75,7 @@ async function runRoute(
   ctx: Context,
   identified: IdentifiedRequest,
   params: Record<string, string>,
-  { body, files, fingerprint }: RequestBody,
+  { value: body, fingerprint }: ReadBody,
 ): Promise<RouteResponse> {
   const key = route.creates ? ctx.get('Idempotency-Key') : '';
   const query = route.query ? readQuery(route.query, ctx.query) : {};
@@ -86,7 +86,6 @@ async function runRoute(
       params,
       query,
       body,
-      files,
       newId,
       isRepeatable: key !== '',
       page,
@@ -128,19 +127,22 @@ interface Guards {
 function createHandler(
   platform: ApiPlatform,
   route: Route,
-  bodyLimiters: BodyLimiters,
+  slots: BodySlots,
   { identify, pathCredentials, runCostlyRead }: Guards,
 ): (ctx: Koa.ParameterizedContext<State> & { params: unknown }) => Promise<void> {
-  for (const schema of [route.body, route.query]) if (schema) compileSchema(schema);
+  for (const schema of [route.body?.schema, route.query]) if (schema) compileSchema(schema);
   const run = async (ctx: Context, identified: IdentifiedRequest, params: Record<string, string>): Promise<RouteResponse> => {
-    const requestBody = await readRequestBody(ctx, platform, route, identified, params, bodyLimiters);
+    const { actor, address, pathServerId } = identified;
+    const body = route.body
+      ? await route.body.read({ ctx, platform, slots, actor, params, address, pathServerId })
+      : { value: undefined, fingerprint: undefined, paths: [] };
     try {
-      // An upload may take long. So identify the caller again, to apply the current permissions and to take the message's id after the upload.
-      const currentIdentified = requestBody.files.length ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : identified;
-      const runOnce = () => runRoute(platform, route, ctx, currentIdentified, params, requestBody);
-      return await (route.isCostly ? runCostlyRead(identified.actor?.id ?? identified.address, ctx.res, runOnce) : runOnce());
+      // Files may take long. So identify the caller again, to apply the current permissions and to take the message's id after they have come.
+      const current = body.paths.length > 0 ? await identify(ctx, { ...route, rateLimit: 'none' }, params) : identified;
+      const runOnce = () => runRoute(platform, route, ctx, current, params, body);
+      return await (route.isCostly ? runCostlyRead(actor?.id ?? address, ctx.res, runOnce) : runOnce());
     } finally {
-      await requestBody.discardFiles();
+      await removeLocalFiles(body.paths);
     }
   };
   return async (ctx) => {
@@ -180,7 +182,7 @@ function createHandler(
 export function createApp(platform: ApiPlatform, metrics: Metrics, routes: readonly Route[]): Koa<State> {
   const app = new Koa<State>();
   const router = new Router<State>({ sensitive: true, strict: true });
-  const bodyLimiters = createBodyLimiters();
+  const slots = createBodySlots();
   const charges = createAddressCharges(platform);
   const pathCredentials = createPathCredentials(platform, charges);
   const guards: Guards = {
@@ -189,7 +191,7 @@ export function createApp(platform: ApiPlatform, metrics: Metrics, routes: reado
     runCostlyRead: createCostlyReads(),
   };
   for (const route of routes) {
-    const handle = createHandler(platform, route, bodyLimiters, guards);
+    const handle = createHandler(platform, route, slots, guards);
     router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], handle);
   }
   if (platform.tracing !== noTracing) app.use(createTraceMiddleware(platform));

@@ -11,9 +11,9 @@ export function listErrorCodes(route: Route): ErrorCode[] {
   if (route.auth !== 'none') codes.add('unauthorized');
   if (route.auth === 'person') codes.add('bots_not_allowed');
   if (route.rateLimit !== 'none') codes.add('rate_limited');
-  if (route.body || route.query || route.creates || route.checkPicture) codes.add('invalid_request');
-  if (route.body || route.checkPicture) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
-  if (route.checkUpload || route.checkPicture || route.checkPath) codes.add('rate_limited');
+  if (route.body || route.query || route.creates) codes.add('invalid_request');
+  if (route.body) codes.add('payload_too_large').add('unsupported_media_type').add('body_too_slow');
+  if (['upload', 'picture'].includes(route.body?.kind ?? '') || route.checkPath) codes.add('rate_limited');
   if (route.creates) codes.add('idempotency_conflict');
   return [...codes];
 }

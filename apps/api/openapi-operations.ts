@@ -1,8 +1,8 @@
-import type { TSchema } from 'typebox';
 import { limits } from '../../lib/base/limits.ts';
+import { formContentType } from './bodies/delivery.ts';
+import { pictureTypes } from './bodies/picture.ts';
+import type { BodyReader } from './bodies/reader.ts';
 import { createExample } from './examples.ts';
-import { formContentType } from './middleware/delivery.ts';
-import { pictureTypes } from './middleware/picture.ts';
 import { rateLimitHeaders } from './openapi-components.ts';
 import { type ErrorWriter, listErrorCodes } from './openapi-errors.ts';
 import { toParameters } from './openapi-parameters.ts';
@@ -35,7 +35,7 @@ const listRules = (route: Route): string[] => [
   ...(route.rateLimit === 'login' ? ['Counts against the rate limit bucket `login` of the address.'] : []),
   ...(route.creates ? ['Send an `Idempotency-Key` so that a repeated request creates nothing twice.'] : []),
   ...(route.isPaged ? ['The headers `X-Has-More` and `Link` say whether there is another page.'] : []),
-  ...(route.checkUpload
+  ...(route.body?.kind === 'upload'
     ? [
         `Files are sent as \`multipart/form-data\`: the body in the part \`payload_json\`, and up to ${limits.filesPerMessage} parts \`files\`.`,
       ]
@@ -70,7 +70,15 @@ function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   };
 }
 
-function toRequestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json {
+/** The body of a route that takes an image. */
+const pictureBody: Json = {
+  required: true,
+  description: 'The bytes of the image.',
+  content: Object.fromEntries(pictureTypes.map((type) => [type, { schema: toFile(type) }])),
+};
+
+function toRequestBody({ kind, schema: body, isOptional }: BodyReader, schemas: SchemaWriter): Json {
+  if (body === null) return pictureBody;
   const schema = schemas.write(body);
   const example = createExample(body);
   const files = {
@@ -92,18 +100,11 @@ function toRequestBody(route: Route, body: TSchema, schemas: SchemaWriter): Json
   };
   const content = {
     'application/json': { schema, example },
-    ...(route.checkUpload ? { 'multipart/form-data': multipartForm } : {}),
-    ...(route.isDelivery ? { [formContentType]: payload } : {}),
+    ...(kind === 'upload' ? { 'multipart/form-data': multipartForm } : {}),
+    ...(kind === 'delivery' ? { [formContentType]: payload } : {}),
   };
-  return { required: !route.isBodyOptional, content };
+  return { required: !isOptional, content };
 }
-
-/** The body of a route that takes an image. */
-const pictureBody: Json = {
-  required: true,
-  description: 'The bytes of the image.',
-  content: Object.fromEntries(pictureTypes.map((type) => [type, { schema: toFile(type) }])),
-};
 
 /** Renders a route as an operation of the OpenAPI document. */
 export const toOperation = (route: Route, schemas: SchemaWriter, errors: ErrorWriter): Json => ({
@@ -113,7 +114,6 @@ export const toOperation = (route: Route, schemas: SchemaWriter, errors: ErrorWr
   tags: [route.tag],
   security: securityByAuth[route.auth],
   parameters: toParameters(route, schemas),
-  ...(route.body ? { requestBody: toRequestBody(route, route.body, schemas) } : {}),
-  ...(route.checkPicture ? { requestBody: pictureBody } : {}),
+  ...(route.body ? { requestBody: toRequestBody(route.body, schemas) } : {}),
   responses: { ...toSuccessResponses(route, schemas), ...errors.write(route) },
 });

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { type Static, type TArray, type TObject, type TSchema, Type } from 'typebox';
-import type { ErrorCode, FieldError } from '../../lib/base/errors.ts';
+import type { ErrorCode } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { Actor } from '../../lib/domain/access/checks.ts';
 import type { Client } from '../../lib/domain/accounts/sessions.ts';
-import type { ReceivedFile } from '../../lib/domain/files/attachments.ts';
 import type { MessagePreflight } from '../../lib/domain/messages/pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { CountedRate } from '../../lib/store/redis/preflight.ts';
+import type { BodyReader } from './bodies/reader.ts';
 import type { Tag } from './openapi-tags.ts';
 
 /** The HTTP methods that routes use. */
@@ -79,8 +79,6 @@ export interface RouteInput<P extends string, Q, B, F = undefined> {
   params: Record<PathParams<P>, string>;
   query: Q;
   body: B;
-  /** The files of the body in their order; empty for a route without files. */
-  files: readonly ReceivedFile[];
   /** The id for the resource that a route creates, or for the creation of a message. It is the same if the request is run again after a crash. */
   newId: string;
   /** Whether the request has an Idempotency-Key, so that it may be run again with the same `newId`. */
@@ -102,11 +100,10 @@ export interface RouteInput<P extends string, Q, B, F = undefined> {
 export interface Route<
   P extends string = string,
   Q extends TObject = TObject,
-  B extends TSchema = TSchema,
+  B = unknown,
   R extends TSchema = TSchema,
   A extends Auth = Auth,
-  // biome-ignore lint/suspicious/noExplicitAny: a list of routes has routes that find anything.
-  F = any,
+  F = unknown,
 > {
   /** The unique name of the operation: a verb and its object. Client libraries name their methods after it. */
   operationId: string;
@@ -117,36 +114,14 @@ export interface Route<
   auth: A;
   summary: string;
   query?: Q;
-  body?: B;
-  /** Finds the errors in a body that its schema does not find. It gets every body, also one that does not match the schema. */
-  findErrors?: (body: unknown) => FieldError[];
-  /**
-   * Makes the route also accept `multipart/form-data`: the body in the part `payload_json`, and files. Called before any of such a body is read; refuses
-   * callers who may not post. `hasIdempotencyKey`: the request has an Idempotency-Key, so it may repeat an earlier post. The returned function is called before
-   * each file is read, and refuses callers who may post but may not attach files.
-   */
-  checkUpload?: (
-    platform: ApiPlatform,
-    actor: Actor,
-    params: Record<PathParams<P>, string>,
-    hasIdempotencyKey: boolean,
-  ) => Promise<() => void>;
-  /**
-   * Makes the route accept one raw image as its body, which becomes the only file. Called before any of it is read; refuses callers who may not send it.
-   */
-  checkPicture?: (platform: ApiPlatform, actor: Actor, params: Record<PathParams<P>, string>) => Promise<unknown>;
-  /**
-   * The body is a delivery of a code host; `run` receives it as a `ReceivedDelivery`. The route's `checkPath` must return the webhook's server.
-   */
-  isDelivery?: true;
+  /** How the body is read, if the route has one. */
+  body?: BodyReader<B, Record<PathParams<P>, string>>;
   /**
    * Checks the id and the token in the path, which are the credential, before any of the body is read. Refuses `not_found` for a wrong pair. A wrong pair,
    * and a request that is refused otherwise, is charged to the address's rate limit bucket. What succeeds is not charged, and works even while that bucket is
    * empty.
    */
   checkPath?: (platform: ApiPlatform, params: Record<PathParams<P>, string>) => Promise<{ serverId: string } | void>;
-  /** Whether the body may be missing. */
-  isBodyOptional?: true;
   /** `file`: the media type of a file instead of a body; the route returns a `StreamedReply`. */
   reply: { status: 200 | 201 | 202 | 204; body?: R; file?: string };
   /** The answer has the headers `X-Has-More` and `Link`, which say whether there is another page. */
@@ -166,22 +141,18 @@ export interface Route<
    * The route writes a server's roles, members, channels, overwrites, webhooks, threads, invites or settings, so it runs in `runManagementWrite`. `true` if the
    * path contains `{serverId}` or `{channelId}`. Otherwise a function that returns the server's id, or null if there is no server.
    */
-  manages?: true | ((platform: ApiPlatform, params: Record<PathParams<P>, string>, body: Static<B>) => Promise<string | null>);
+  manages?: true | ((platform: ApiPlatform, params: Record<PathParams<P>, string>, body: B) => Promise<string | null>);
   rateLimit?: RateLimit;
   errors: readonly ErrorCode[];
   /**
    * Runs before `run` when the body is valid, but not for the repeat of an answered request: counts the request in buckets of the route's own. The last of them
    * is in the headers of the answer, also of a refusal by `run`, and the first that is empty refuses `rate_limited` (docs/behavior/requests.md#rate-limits).
    */
-  admit?: (
-    platform: ApiPlatform,
-    actor: A extends 'none' ? null : Actor,
-    input: RouteInput<P, Static<Q>, Static<B>>,
-  ) => Promise<Admission<F>>;
+  admit?: (platform: ApiPlatform, actor: A extends 'none' ? null : Actor, input: RouteInput<P, Static<Q>, B>) => Promise<Admission<F>>;
   run: (
     platform: ApiPlatform,
     actor: A extends 'none' ? null : Actor,
-    input: RouteInput<P, Static<Q>, Static<B>, F>,
+    input: RouteInput<P, Static<Q>, B, F>,
   ) => Promise<Body<R> | Reply<Body<R> | undefined>>;
 }
 
@@ -190,12 +161,12 @@ export const route = <
   const P extends string,
   const A extends Auth,
   Q extends TObject = TObject<Record<never, never>>,
-  B extends TSchema = ReturnType<typeof Type.Object<Record<never, never>>>,
+  B = undefined,
   R extends TSchema = ReturnType<typeof Type.Void>,
   F = undefined,
 >(
   entry: Route<P, Q, B, R, A, F>,
-): Route => entry;
+): Route => entry as unknown as Route; // in a list of routes, the types of their inputs are not known
 
 /** An array of `schema` with at most as many items as the limit `limitName`. */
 export const List = <S extends TSchema>(schema: S, limitName: keyof typeof limits): TArray<S> =>

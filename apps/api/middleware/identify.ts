@@ -29,9 +29,7 @@ export interface IdentifiedRequest {
   pathServerId: string | null;
 }
 
-/** Uploads, pictures and deliveries have slots of their own. */
-const isCountedBySize = (ctx: Context, route: Route): boolean =>
-  !route.isDelivery && !route.checkPicture && !(route.checkUpload && ctx.is('multipart/form-data'));
+const isCountedBySize = (ctx: Context, { body }: Route): boolean => body?.isCountedBySize(ctx) ?? true;
 
 function chooseBucket(
   ctx: Context,

@@ -1,5 +1,6 @@
 import { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
 import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/deletions.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { type Route, route } from '../route.ts';
 
@@ -13,7 +14,7 @@ export const accountDeletionRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Schedules the deletion of the caller’s account after a grace period, and ends all other sessions at once. `messages` says whether the caller’s messages stay, shown as those of a deleted account, or are deleted, too. A repeated request replaces the choice but not the date. With two-factor authentication it needs a code. A wrong password is 400 and counts as a login does.',
-    body: AccountDeletionInput,
+    body: json(AccountDeletionInput),
     reply: { status: 200, body: AccountDeletion },
     errors: ['invalid_request', 'owns_servers', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),

@@ -21,6 +21,7 @@ import {
 } from '../../../lib/domain/applications/applications.ts';
 import { authorizeBot } from '../../../lib/domain/applications/authorizations.ts';
 import { listEndpointDeliveries, testEndpoint } from '../../../lib/domain/applications/endpoints.ts';
+import { json } from '../bodies/json.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 const ownerErrors = ['unauthorized', 'bots_not_allowed', 'not_owner', 'not_found', 'rate_limited'] as const;
@@ -35,7 +36,7 @@ export const applicationsRoutes: readonly Route[] = [
     auth: 'person',
     manages: (_platform, _params, { serverId }) => Promise.resolve(serverId),
     summary: 'Adds a bot, with its own role, to a server that the caller manages.',
-    body: AuthorizeInput,
+    body: json(AuthorizeInput),
     reply: { status: 201, body: BotAuthorization },
     alternativeReply: { status: 200, description: 'The bot was already in the server; nothing changed.' },
     creates: 'resource',
@@ -63,7 +64,7 @@ export const applicationsRoutes: readonly Route[] = [
     path: '/api/applications',
     auth: 'person',
     summary: 'Creates an application with its bot. The token is returned only here and by a reset.',
-    body: ApplicationInput,
+    body: json(ApplicationInput),
     reply: { status: 201, body: NewApplication },
     creates: 'secret',
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'too_many_applications', 'idempotency_conflict', 'rate_limited'],
@@ -99,7 +100,7 @@ export const applicationsRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Updates an application. Renaming it also renames its bot and the bot’s own roles. An `interactionsEndpointUrl` is saved only if it answers a signed ping.',
-    body: ApplicationPatch,
+    body: json(ApplicationPatch),
     reply: { status: 200, body: Application },
     errors: ['invalid_request', 'not_public', 'endpoint_unverified', 'secret_unreadable', ...ownerErrors, 'unavailable'],
     run: (platform, actor, { params, body }) => updateApplication(platform, actor, params.applicationId, body),

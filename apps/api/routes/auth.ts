@@ -16,6 +16,7 @@ import { login, register, toMe } from '../../../lib/domain/accounts/accounts.ts'
 import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/domain/accounts/login-codes.ts';
 import { previewPasswordReset, resetPassword } from '../../../lib/domain/accounts/password-resets.ts';
 import { endSession } from '../../../lib/domain/accounts/sessions.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { Reply, type Route, route } from '../route.ts';
 
@@ -34,7 +35,7 @@ export const authRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Creates a person’s account and logs it in: the token goes in `Authorization: Bearer`, and is set as a cookie as well. Where registration needs an invite, `invite` is the code of one.',
-    body: RegisterInput,
+    body: json(RegisterInput),
     reply: { status: 201, body: Session },
     creates: 'secret',
     rateLimit: 'login',
@@ -58,7 +59,7 @@ export const authRoutes: readonly Route[] = [
     path: '/api/auth/login',
     auth: 'none',
     summary: `Logs in with username and password, and with two-factor authentication a code. Returns a new token, which is also set as a cookie. Limit: 10 attempts a minute per address. While many addresses try the same username, each attempt takes up to ${limits.loginDelayMs / 1000} seconds longer.`,
-    body: LoginInput,
+    body: json(LoginInput),
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: [
@@ -95,7 +96,7 @@ export const authRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Returns the account that a login code belongs to, without using up the code. Limited to ten attempts a minute for each address, shared with logins.',
-    body: LoginCodeInput,
+    body: json(LoginCodeInput),
     reply: { status: 200, body: LoginCodePreview },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
@@ -109,7 +110,7 @@ export const authRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Logs a person in with a login code and uses up the code. Returns a new token, which is also set as a cookie. Limited to ten attempts a minute for each address.',
-    body: LoginCodeInput,
+    body: json(LoginCodeInput),
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'two_factor_required', 'account_suspended', 'rate_limited', 'unavailable'],
@@ -123,7 +124,7 @@ export const authRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Returns the account whose password a link of an operator changes, without using up its code. Limited to ten attempts a minute for each address, shared with logins.',
-    body: PasswordResetCode,
+    body: json(PasswordResetCode),
     reply: { status: 200, body: PasswordResetPreview },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
@@ -137,7 +138,7 @@ export const authRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Sets a new password with the code of an operator’s link, which works once, and ends all sessions of the account. Limited to ten attempts a minute for each address, shared with logins.',
-    body: PasswordResetInput,
+    body: json(PasswordResetInput),
     reply: { status: 204 },
     rateLimit: 'login',
     errors: ['invalid_request', 'unauthorized', 'rate_limited', 'unavailable'],

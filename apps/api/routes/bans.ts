@@ -1,6 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Ban, BanInput, BansQuery } from '../../../lib/contract/member.ts';
 import { banMember, listBans, removeBan } from '../../../lib/domain/members/bans.ts';
+import { json } from '../bodies/json.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of bans (docs/behavior/servers.md#bans). */
@@ -14,8 +15,7 @@ export const bansRoutes: readonly Route[] = [
     manages: true,
     summary:
       'Bans an account, whether or not it is in the server. Repeating the call replaces the reason. Needs Ban Members and a highest role above the target’s.',
-    body: BanInput,
-    isBodyOptional: true,
+    body: json(BanInput, { isOptional: true }),
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'],
     run: (platform, actor, { params, body }) => banMember(platform, actor, params.serverId, params.userId, body),

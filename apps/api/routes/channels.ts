@@ -1,6 +1,7 @@
 import { Channel, ChannelInput, ChannelPatch, OverwriteInput } from '../../../lib/contract/channel.ts';
 import { createChannel, deleteChannel, getChannel, updateChannel } from '../../../lib/domain/channels/channels.ts';
 import { deleteOverwrite, setOverwrite, syncOverwrites } from '../../../lib/domain/channels/overwrites.ts';
+import { json } from '../bodies/json.ts';
 import { type Route, route } from '../route.ts';
 
 const changeErrors = ['unauthorized', 'missing_permission', 'not_found', 'rate_limited'] as const;
@@ -15,7 +16,7 @@ export const channelsRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Creates a channel, last in its category. Needs Manage Channels, and for `overwrites` Manage Roles.',
-    body: ChannelInput,
+    body: json(ChannelInput),
     reply: { status: 201, body: Channel },
     creates: 'resource',
     errors: ['invalid_request', 'too_many_channels', 'role_hierarchy', 'idempotency_conflict', ...changeErrors],
@@ -40,7 +41,7 @@ export const channelsRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Updates a channel. Needs Manage Channels.',
-    body: ChannelPatch,
+    body: json(ChannelPatch),
     reply: { status: 200, body: Channel },
     errors: ['invalid_request', ...changeErrors],
     run: (platform, actor, { params, body }) => updateChannel(platform, actor, params.channelId, body),
@@ -65,7 +66,7 @@ export const channelsRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Sets the permission overwrite of a channel for a role or member. Needs Manage Roles.',
-    body: OverwriteInput,
+    body: json(OverwriteInput),
     reply: { status: 200, body: Channel },
     errors: ['invalid_request', 'too_many_overwrites', 'role_hierarchy', ...changeErrors],
     run: (platform, actor, { params, body }) => setOverwrite(platform, actor, params.channelId, params.roleOrUserId, body),

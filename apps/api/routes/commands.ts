@@ -3,6 +3,7 @@ import { InvokeResult } from '../../../lib/contract/interaction.ts';
 import { listPickerCommands } from '../../../lib/domain/applications/command-picker.ts';
 import { findCommandErrors, listCommands, removeCommand, replaceCommands } from '../../../lib/domain/applications/commands.ts';
 import { useCommand } from '../../../lib/domain/interactions/interactions.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 const commandErrors = ['unauthorized', 'not_owner', 'not_found', 'rate_limited', 'unavailable'] as const;
@@ -27,8 +28,7 @@ export const commandsRoutes: readonly Route[] = [
     path: '/api/applications/{applicationId}/commands',
     auth: 'account',
     summary: 'Replaces all global commands and returns the saved list.',
-    body: CommandsInput,
-    findErrors: findCommandErrors,
+    body: json(CommandsInput, { findErrors: findCommandErrors }),
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
     errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>
@@ -53,8 +53,7 @@ export const commandsRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Replaces all commands of one server and returns the saved list.',
-    body: CommandsInput,
-    findErrors: findCommandErrors,
+    body: json(CommandsInput, { findErrors: findCommandErrors }),
     reply: { status: 200, body: List(Command, 'commandsPerScope') },
     errors: [...commandErrors, 'invalid_request'],
     run: (platform, actor, { params, body }) =>
@@ -92,8 +91,7 @@ export const commandsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/commands/{commandId}/invoke',
     auth: 'person',
     summary: 'Uses a slash command. Send its options as the text typed after the name, or as a list.',
-    body: InvokeInput,
-    isBodyOptional: true,
+    body: json(InvokeInput, { isOptional: true }),
     reply: { status: 202, body: InvokeResult },
     creates: 'resource',
     errors: [

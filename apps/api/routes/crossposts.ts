@@ -3,6 +3,7 @@ import { Message } from '../../../lib/contract/message.ts';
 import { findServerIdOfChannel } from '../../../lib/domain/access/management-writes.ts';
 import { crosspostMessage } from '../../../lib/domain/messages/crossposts.ts';
 import { followChannel, listFollowers, unfollowChannel } from '../../../lib/domain/messages/followers.ts';
+import { json } from '../bodies/json.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of crossposts (docs/behavior/community.md#crossposts) and followers (docs/behavior/community.md#followers). */
@@ -27,7 +28,7 @@ export const crosspostsRoutes: readonly Route[] = [
     auth: 'account',
     manages: (platform, _params, { channelId }) => findServerIdOfChannel(platform, channelId),
     summary: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
-    body: FollowInput,
+    body: json(FollowInput),
     reply: { status: 201, body: Follower },
     alternativeReply: { status: 200, description: 'The channel already follows; nothing changed.' },
     creates: 'resource',

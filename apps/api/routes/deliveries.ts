@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
-import { formatMib, limits } from '../../../lib/base/limits.ts';
+import { limits } from '../../../lib/base/limits.ts';
 import { WebhookDeliveryAccepted, WebhookDeliveryPage } from '../../../lib/contract/webhook-delivery.ts';
-import { acceptDelivery, listWebhookDeliveries, type ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
+import { acceptDelivery, listWebhookDeliveries } from '../../../lib/domain/webhooks/deliveries.ts';
 import { requireWebhookByToken } from '../../../lib/domain/webhooks/webhooks.ts';
+import { delivery } from '../bodies/delivery.ts';
 import { Reply, type Route, route } from '../route.ts';
 
 /** The routes of deliveries of code hosts (docs/behavior/webhooks.md#code-hosts) and their log (docs/behavior/webhooks.md#delivery-log). */
@@ -16,10 +16,7 @@ export const deliveriesRoutes: readonly Route[] = [
     rateLimit: 'none',
     summary:
       'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
-    body: Type.Unknown({
-      description: `The payload as the code host sends it, up to ${formatMib(limits.deliveryBytes)}. A form holds it in its field \`payload\`.`,
-    }),
-    isDelivery: true,
+    body: delivery(),
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhookId, params.webhookToken),
     reply: { status: 202, body: WebhookDeliveryAccepted },
     alternativeReply: {
@@ -29,9 +26,7 @@ export const deliveriesRoutes: readonly Route[] = [
     usesClockId: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],
     run: async (platform, _actor, { params, body, newId }) =>
-      (await acceptDelivery(platform, params.webhookId, body as ReceivedDelivery, newId))
-        ? { accepted: true as const }
-        : new Reply(undefined, { status: 204 }),
+      (await acceptDelivery(platform, params.webhookId, body, newId)) ? { accepted: true as const } : new Reply(undefined, { status: 204 }),
   }),
   route({
     operationId: 'listWebhookDeliveries',

@@ -1,6 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { DmChannel, DmInput } from '../../../lib/contract/dm.ts';
 import { listDms, openDm } from '../../../lib/domain/channels/dms.ts';
+import { json } from '../bodies/json.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of direct messages (docs/behavior/accounts.md#direct-messages). */
@@ -12,7 +13,7 @@ export const dmsRoutes: readonly Route[] = [
     path: '/api/users/@me/channels',
     auth: 'account',
     summary: 'Opens a direct message channel with someone who shares a server with the caller, or returns the existing one.',
-    body: DmInput,
+    body: json(DmInput),
     reply: { status: 201, body: DmChannel },
     alternativeReply: { status: 200, description: 'The channel already existed.' },
     creates: 'resource',

@@ -1,6 +1,7 @@
 import { Export, ExportInput } from '../../../lib/contract/auth.ts';
 import { Nullable } from '../../../lib/contract/shared.ts';
 import { deleteExport, getExport, openExport, requestExport } from '../../../lib/domain/exports/exports.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { FileBody, type Route, route } from '../route.ts';
 
@@ -14,7 +15,7 @@ export const exportsRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Requests an archive with the caller’s data, which is made in the background. While one is being made, returns that one. A direct message of the system account tells when it is ready. With two-factor authentication it needs a code. A wrong password is 400 and counts as a login does.',
-    body: ExportInput,
+    body: json(ExportInput),
     reply: { status: 202, body: Export },
     errors: [
       'invalid_request',

@@ -13,6 +13,7 @@ import { countFollowUp } from '../../../lib/domain/interactions/limits.ts';
 import { deleteOriginal, editOriginal, getOriginal } from '../../../lib/domain/interactions/originals.ts';
 import type { InteractionDoc } from '../../../lib/store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { json } from '../bodies/json.ts';
 import { type Admission, Reply, type Route, route } from '../route.ts';
 
 const answerErrors = [
@@ -52,7 +53,7 @@ export const interactionsRoutes: readonly Route[] = [
     rateLimit: 'none',
     checkPath,
     summary: `Sends the first answer to an interaction within ${limits.answerWindowMs / 1000} seconds: a message, or a defer that allows follow-ups for ${limits.followupWindowMs / 60_000} minutes.`,
-    body: CallbackInput,
+    body: json(CallbackInput),
     reply: { status: 201, body: Message },
     alternativeReply: { status: 204, description: 'The answer was deferred.' },
     creates: 'resource',
@@ -69,7 +70,7 @@ export const interactionsRoutes: readonly Route[] = [
     rateLimit: 'none',
     checkPath,
     summary: `Posts a follow-up message within ${limits.followupWindowMs / 60_000} minutes of the answer or defer. The first one after a defer is the answer. Limit per interaction: a burst of ${limits.followups} requests, then ${(limits.followups * 1000) / limits.followupRateMs} a second, shared with requests for the original answer.`,
-    body: FollowupInput,
+    body: json(FollowupInput),
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: [...answerErrors, 'not_answered', 'rate_limited'],
@@ -99,7 +100,7 @@ export const interactionsRoutes: readonly Route[] = [
     rateLimit: 'none',
     checkPath,
     summary: `Edits the first answer like a message, within the same ${limits.followupWindowMs / 60_000} minutes. After a defer this is the answer.`,
-    body: MessageEdit,
+    body: json(MessageEdit),
     reply: { status: 200, body: Message },
     errors: [
       'invalid_request',

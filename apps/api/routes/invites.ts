@@ -2,6 +2,7 @@ import { Invite, InviteInput, InvitePreview } from '../../../lib/contract/member
 import { Server } from '../../../lib/contract/server.ts';
 import { findServerIdOfInvite } from '../../../lib/domain/access/management-writes.ts';
 import { createInvite, deleteInvite, joinByInvite, listInvites, previewInvite } from '../../../lib/domain/members/invites.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of invites (docs/behavior/servers.md#invites). */
@@ -15,8 +16,7 @@ export const invitesRoutes: readonly Route[] = [
     manages: true,
     summary:
       'Creates an invite. Any member can; staff servers require Manage Server. In developer servers an invite works once, for at most an hour.',
-    body: InviteInput,
-    isBodyOptional: true,
+    body: json(InviteInput, { isOptional: true }),
     reply: { status: 201, body: Invite },
     creates: 'resource',
     errors: [

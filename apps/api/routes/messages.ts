@@ -4,6 +4,8 @@ import { MessagesQuery } from '../../../lib/contract/shared.ts';
 import { countChannelPost } from '../../../lib/domain/messages/channel-rate.ts';
 import { checkPostBeforeUpload, deleteMessage, editMessage, getMessage, postMessage } from '../../../lib/domain/messages/messages.ts';
 import { listMessages } from '../../../lib/domain/messages/pages.ts';
+import { json } from '../bodies/json.ts';
+import { upload } from '../bodies/upload.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of messages (docs/behavior/messages.md#posting). */
@@ -28,8 +30,9 @@ export const messageRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/messages',
     auth: 'account',
     summary: `Posts a message. To attach up to ${limits.filesPerMessage} files of up to ${formatMib(limits.fileBytes)} each, send multipart/form-data.`,
-    body: MessageInput,
-    checkUpload: (platform, actor, { channelId }, keyed) => checkPostBeforeUpload(platform, actor, channelId, keyed),
+    body: upload(MessageInput, (platform, actor, { channelId }: { channelId: string }, keyed) =>
+      checkPostBeforeUpload(platform, actor, channelId, keyed),
+    ),
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: [
@@ -46,8 +49,8 @@ export const messageRoutes: readonly Route[] = [
       rates: await countChannelPost(platform, actor, params.channelId),
       found: undefined,
     }),
-    run: (platform, actor, { params, body, newId: id, isRepeatable, files }) =>
-      postMessage(platform, actor, params.channelId, body, { id, isRepeatable }, files),
+    run: (platform, actor, { params, body: { fields, files }, newId: id, isRepeatable }) =>
+      postMessage(platform, actor, params.channelId, fields, { id, isRepeatable }, files),
   }),
   route({
     operationId: 'getMessage',
@@ -67,7 +70,7 @@ export const messageRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/messages/{messageId}',
     auth: 'account',
     summary: 'Edits the caller’s own message. Fields that are left out are kept.',
-    body: MessageEdit,
+    body: json(MessageEdit),
     reply: { status: 200, body: Message },
     errors: ['invalid_request', 'not_author', 'missing_permission', 'not_found'],
     run: (platform, actor, { params, body }) => editMessage(platform, actor, params.channelId, params.messageId, body),

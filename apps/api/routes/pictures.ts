@@ -1,7 +1,6 @@
 import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { Picture } from '../../../lib/contract/shared.ts';
 import { requireOwnApplication } from '../../../lib/domain/access/application-ownership.ts';
-import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
 import {
   clearApplicationIcon,
   clearAvatar,
@@ -11,9 +10,9 @@ import {
   setAvatar,
   setServerIcon,
 } from '../../../lib/domain/files/pictures.ts';
+import { picture } from '../bodies/picture.ts';
 import { type Route, route } from '../route.ts';
 
-const getFile = (files: readonly ReceivedFile[]): ReceivedFile => files[0] as ReceivedFile;
 const imageDescription = `One PNG, JPEG, WebP or GIF image of up to ${formatMib(limits.pictureBytes)} as the body; it is cropped to a square WebP of ${limits.pictureSide} pixels.`;
 const pictureErrors = [
   'invalid_request',
@@ -34,10 +33,10 @@ export const picturesRoutes: readonly Route[] = [
     path: '/api/users/@me/avatar',
     auth: 'account',
     summary: `Sets the caller’s avatar. ${imageDescription} The change is sent as USER_UPDATE.`,
-    checkPicture: () => Promise.resolve(),
+    body: picture(() => undefined),
     reply: { status: 200, body: Picture },
     errors: pictureErrors,
-    run: (platform, actor, { files }) => setAvatar(platform, actor, getFile(files)),
+    run: (platform, actor, { body }) => setAvatar(platform, actor, body),
   }),
   route({
     operationId: 'removeAvatar',
@@ -57,10 +56,10 @@ export const picturesRoutes: readonly Route[] = [
     path: '/api/servers/{serverId}/icon',
     auth: 'account',
     summary: `Sets a server’s icon. Needs Manage Server. ${imageDescription}`,
-    checkPicture: (platform, actor, { serverId }) => requireServerIconAccess(platform, actor, serverId),
+    body: picture((platform, actor, { serverId }: { serverId: string }) => requireServerIconAccess(platform, actor, serverId)),
     reply: { status: 200, body: Picture },
     errors: [...pictureErrors, 'missing_permission', 'not_found'],
-    run: (platform, actor, { params, files }) => setServerIcon(platform, actor, params.serverId, getFile(files)),
+    run: (platform, actor, { params, body }) => setServerIcon(platform, actor, params.serverId, body),
   }),
   route({
     operationId: 'removeServerIcon',
@@ -81,10 +80,10 @@ export const picturesRoutes: readonly Route[] = [
     path: '/api/applications/{applicationId}/icon',
     auth: 'person',
     summary: `Sets an application’s icon, which is also its bot’s avatar. Only the owner can. ${imageDescription}`,
-    checkPicture: (platform, actor, { applicationId }) => requireOwnApplication(platform, actor, applicationId),
+    body: picture((platform, actor, { applicationId }: { applicationId: string }) => requireOwnApplication(platform, actor, applicationId)),
     reply: { status: 200, body: Picture },
     errors: [...pictureErrors, 'bots_not_allowed', 'not_owner', 'not_found'],
-    run: (platform, actor, { params, files }) => setApplicationIcon(platform, actor, params.applicationId, getFile(files)),
+    run: (platform, actor, { params, body }) => setApplicationIcon(platform, actor, params.applicationId, body),
   }),
   route({
     operationId: 'removeApplicationIcon',

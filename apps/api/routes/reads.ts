@@ -1,5 +1,6 @@
 import { ReadInput, ReadState } from '../../../lib/contract/read.ts';
 import { listReads, markRead } from '../../../lib/domain/channels/reads.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of read marks (docs/behavior/messages.md#read-marks). */
@@ -11,7 +12,7 @@ export const readsRoutes: readonly Route[] = [
     path: '/api/channels/{channelId}/read',
     auth: 'person',
     summary: 'Marks a channel, thread or DM as read up to a message, which may have been deleted. The mark never moves back.',
-    body: ReadInput,
+    body: json(ReadInput),
     reply: { status: 204 },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params, body }) => markRead(platform, actor, params.channelId, body.messageId),

@@ -1,5 +1,6 @@
 import { Role, RoleInput, RolePatch } from '../../../lib/contract/server.ts';
 import { createRole, deleteRole, listRoles, updateRole } from '../../../lib/domain/servers/roles.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 const changeErrors = ['invalid_request', 'unauthorized', 'missing_permission', 'role_hierarchy', 'not_found', 'rate_limited'] as const;
@@ -26,7 +27,7 @@ export const rolesRoutes: readonly Route[] = [
     manages: true,
     summary:
       'Creates a role at position 1, or at `position`, below the caller’s highest. Needs Manage Roles and every permission that the role grants.',
-    body: RoleInput,
+    body: json(RoleInput),
     reply: { status: 201, body: Role },
     creates: 'resource',
     errors: ['too_many_roles', 'idempotency_conflict', ...changeErrors],
@@ -40,7 +41,7 @@ export const rolesRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Changes or moves a role below the caller’s highest role. Needs Manage Roles and every permission that is added or removed.',
-    body: RolePatch,
+    body: json(RolePatch),
     reply: { status: 200, body: Role },
     errors: changeErrors,
     run: (platform, actor, { params, body }) => updateRole(platform, actor, params.serverId, params.roleId, body),

@@ -1,6 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Server, ServerInput, ServerPatch, ServerSummary, ServersQuery } from '../../../lib/contract/server.ts';
 import { createServer, deleteServer, getServer, listServers, updateServer } from '../../../lib/domain/servers/servers.ts';
+import { json } from '../bodies/json.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of servers (docs/behavior/servers.md#server-routes). */
@@ -12,7 +13,7 @@ export const serversRoutes: readonly Route[] = [
     path: '/api/servers',
     auth: 'person',
     summary: 'Creates a server with `@everyone` and a text channel `general`; the caller owns it.',
-    body: ServerInput,
+    body: json(ServerInput),
     reply: { status: 201, body: Server },
     creates: 'resource',
     errors: [
@@ -61,7 +62,7 @@ export const serversRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: 'Updates a server. Needs Manage Server. Only the owner can transfer it with `ownerId`.',
-    body: ServerPatch,
+    body: json(ServerPatch),
     reply: { status: 200, body: Server },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_owner', 'not_found', 'rate_limited'],
     run: (platform, actor, { params, body }) => updateServer(platform, actor, params.serverId, body),

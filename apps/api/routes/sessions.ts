@@ -2,6 +2,7 @@ import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { OwnSession, PasswordInput } from '../../../lib/contract/auth.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
@@ -52,7 +53,7 @@ export const sessionsRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Changes the caller’s password and ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working. With two-factor authentication it needs a code. A wrong current password is 400 and counts as a login does.',
-    body: PasswordInput,
+    body: json(PasswordInput),
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),

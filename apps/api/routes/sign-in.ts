@@ -8,6 +8,7 @@ import {
   linkOwnIdentity,
   unlinkOwnIdentity,
 } from '../../../lib/domain/accounts/identities.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { Reply, type Route, route } from '../route.ts';
 
@@ -34,7 +35,7 @@ export const signInRoutes: readonly Route[] = [
     path: '/api/auth/oidc/account',
     auth: 'none',
     summary: 'Creates an account without a password for the pending sign-in of this browser, and logs it in as a registration does.',
-    body: SignInAccountInput,
+    body: json(SignInAccountInput),
     reply: { status: 201, body: Session },
     rateLimit: 'login',
     errors: [
@@ -60,7 +61,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'none',
     summary:
       'Links the pending sign-in of this browser to an account, and logs in. The account is named by its username and password, with a code if it needs one. Counts as a login.',
-    body: LoginInput,
+    body: json(LoginInput),
     reply: { status: 200, body: Session },
     rateLimit: 'login',
     errors: [
@@ -100,7 +101,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Links the pending sign-in of this browser to the caller. Needs the own password, and with two-factor authentication a code. A wrong password counts as a login does.',
-    body: SignInFactorsInput,
+    body: json(SignInFactorsInput),
     reply: { status: 204 },
     errors: [
       'invalid_request',
@@ -127,7 +128,7 @@ export const signInRoutes: readonly Route[] = [
     auth: 'person',
     summary:
       'Unlinks the account of the OpenID Connect provider from the caller. Needs the own password, and with two-factor authentication a code. Sessions stay.',
-    body: SignInFactorsInput,
+    body: json(SignInFactorsInput),
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'not_found', 'rate_limited', 'two_factor_locked', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),

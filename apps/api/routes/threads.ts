@@ -1,6 +1,7 @@
 import { limits } from '../../../lib/base/limits.ts';
 import { Channel, ThreadInput } from '../../../lib/contract/channel.ts';
 import { createThread, listThreads } from '../../../lib/domain/channels/threads.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 const path = '/api/channels/{channelId}/threads';
@@ -15,7 +16,7 @@ export const threadsRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: `Creates a thread in a text or announcement channel, optionally from one of its messages. Needs Send Messages. At most ${limits.threadsPerMinute} a minute of one account in a channel, and ${limits.threadsPerServerPerMinute} in a server.`,
-    body: ThreadInput,
+    body: json(ThreadInput),
     reply: { status: 201, body: Channel },
     creates: 'resource',
     errors: ['invalid_request', 'thread_exists', 'missing_permission', 'not_found', 'rate_limited', 'idempotency_conflict'],

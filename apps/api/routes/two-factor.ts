@@ -14,6 +14,7 @@ import {
   replaceRecoveryCodes,
   startTwoFactor,
 } from '../../../lib/domain/accounts/two-factor.ts';
+import { json } from '../bodies/json.ts';
 import { admitLogin } from '../middleware/login-limits.ts';
 import { type Route, route } from '../route.ts';
 
@@ -40,7 +41,7 @@ export const twoFactorRoutes: readonly Route[] = [
     path,
     auth: 'person',
     summary: `Makes a secret for the caller’s authenticator app, and its \`otpauth://\` address. It is shown only now, and in use only after a code confirmed it within ${limits.twoFactorSetupMs / 60_000} minutes. It replaces an earlier one that was not confirmed. ${counted}`,
-    body: TwoFactorStart,
+    body: json(TwoFactorStart),
     reply: { status: 200, body: TwoFactorSetup },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
@@ -53,7 +54,7 @@ export const twoFactorRoutes: readonly Route[] = [
     path,
     auth: 'person',
     summary: `Turns two-factor authentication on with a code for the new secret. Returns ${limits.recoveryCodes} recovery codes, which are shown only now. Ends all other sessions at once, with their gateway connections (4004). Unused login codes stop working.`,
-    body: TwoFactorConfirmation,
+    body: json(TwoFactorConfirmation),
     reply: { status: 200, body: RecoveryCodes },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited'],
     run: (platform, actor, { body, tokenId }) => enableTwoFactor(platform, actor, body, tokenId),
@@ -65,7 +66,7 @@ export const twoFactorRoutes: readonly Route[] = [
     path: `${path}/disable`,
     auth: 'person',
     summary: `Turns two-factor authentication off. Needs the password and a code. ${counted}`,
-    body: TwoFactorChange,
+    body: json(TwoFactorChange),
     reply: { status: 204 },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),
@@ -78,7 +79,7 @@ export const twoFactorRoutes: readonly Route[] = [
     path: `${path}/recovery-codes`,
     auth: 'person',
     summary: `Replaces all recovery codes. Returns ${limits.recoveryCodes} new ones, which are shown only now. Needs the password and a code. ${counted}`,
-    body: TwoFactorChange,
+    body: json(TwoFactorChange),
     reply: { status: 200, body: RecoveryCodes },
     errors: ['invalid_request', 'unauthorized', 'bots_not_allowed', 'rate_limited', 'two_factor_locked', 'unavailable'],
     admit: (platform, actor, input) => admitLogin(platform, actor.account.username, input),

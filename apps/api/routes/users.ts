@@ -1,6 +1,7 @@
 import { Me, MeDetails, MePatch, PresencePatch, Profile, ProfileQuery } from '../../../lib/contract/user.ts';
 import { setPresence, updateMe } from '../../../lib/domain/accounts/accounts.ts';
 import { getProfile } from '../../../lib/domain/accounts/profiles.ts';
+import { json } from '../bodies/json.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes of profiles (docs/behavior/accounts.md#profiles), and of the caller's own profile and presence (docs/behavior/accounts.md#own-profile). */
@@ -12,7 +13,7 @@ export const usersRoutes: readonly Route[] = [
     path: '/api/users/@me/presence',
     auth: 'account',
     summary: 'Sets the caller’s status and custom status. Others see the status only while the caller is connected to the gateway.',
-    body: PresencePatch,
+    body: json(PresencePatch),
     reply: { status: 200, body: Me },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
     run: (platform, actor, { body }) => setPresence(platform, actor, body),
@@ -37,7 +38,7 @@ export const usersRoutes: readonly Route[] = [
     auth: 'account',
     summary:
       'Updates the caller’s display name, bio and pronouns. null and an empty string clear a field. A new display name is sent as `USER_UPDATE`.',
-    body: MePatch,
+    body: json(MePatch),
     reply: { status: 200, body: MeDetails },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
     run: (platform, actor, { body }) => updateMe(platform, actor, body),

@@ -12,6 +12,7 @@ import {
   requireWebhookByToken,
   resetWebhookToken,
 } from '../../../lib/domain/webhooks/webhooks.ts';
+import { json } from '../bodies/json.ts';
 import { List, type Route, route } from '../route.ts';
 
 /** The routes of webhooks (docs/behavior/webhooks.md#managing-webhooks). A webhook's URL is the only credential for posting with it. */
@@ -24,7 +25,7 @@ export const webhooksRoutes: readonly Route[] = [
     auth: 'account',
     manages: true,
     summary: `Creates a webhook in a text or announcement channel, up to ${limits.webhooksPerChannel} in each. Needs Manage Webhooks. Its URL is secret.`,
-    body: WebhookInput,
+    body: json(WebhookInput),
     reply: { status: 201, body: NewWebhook },
     creates: 'secret',
     errors: ['invalid_request', 'too_many_webhooks', 'missing_permission', 'not_found', 'idempotency_conflict'],
@@ -60,7 +61,7 @@ export const webhooksRoutes: readonly Route[] = [
     auth: 'account',
     manages: (platform, { webhookId }) => findServerIdOfWebhook(platform, webhookId),
     summary: 'Renames a webhook. Its URL and its old messages do not change. Needs Manage Webhooks in its channel.',
-    body: WebhookPatch,
+    body: json(WebhookPatch),
     reply: { status: 200, body: Webhook },
     errors: ['invalid_request', 'missing_permission', 'not_found'],
     run: (platform, actor, { params, body }) => renameWebhook(platform, actor, params.webhookId, body),
@@ -98,7 +99,7 @@ export const webhooksRoutes: readonly Route[] = [
     rateLimit: 'none',
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhookId, params.webhookToken),
     summary: `Posts a message to the webhook’s channel under the webhook’s name, with the tag \`bot\`. Limit: ${limits.webhookPosts} posts in any ${limits.webhookWindowMs / 1000} seconds.`,
-    body: WebhookPost,
+    body: json(WebhookPost),
     reply: { status: 201, body: Message },
     creates: 'resource',
     errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],

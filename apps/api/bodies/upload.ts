@@ -1,21 +1,26 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Dicer } from '@fastify/busboy';
 import { parse as parseDisposition } from 'content-disposition';
 import { parse as parseContentType } from 'content-type';
+import type { Context } from 'koa';
+import type { Static, TSchema } from 'typebox';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { cleanFilename } from '../../../lib/base/filenames.ts';
 import { dimensionsHeadBytes, estimateMegapixels } from '../../../lib/base/image-dimensions.ts';
 import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { magicBytes } from '../../../lib/base/magic.ts';
 import { isTooDeep } from '../../../lib/contract/check.ts';
+import type { Actor } from '../../../lib/domain/access/checks.ts';
 import type { ReceivedFile } from '../../../lib/domain/files/attachments.ts';
-import { decodeText, parseJson } from './json.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { checkFields, hasBody, readJson } from './json.ts';
+import { type BodyReader, toUploadLimits, withLocalFiles } from './reader.ts';
+import { decodeText, parseJson } from './text.ts';
 
 /** The content of a multipart body: the JSON of `payload_json` (`{}` without that part) and the files in their order. */
 export interface Upload {
@@ -206,7 +211,38 @@ export async function readUpload(request: IncomingMessage, options: UploadOption
   }
 }
 
-/** Deletes local files. Files that do not exist are ignored. */
-export async function removeLocalFiles(paths: readonly string[]): Promise<void> {
-  await Promise.all(paths.map((path) => rm(path, { force: true })));
+/**
+ * Checks, before any of a body with files is read, that the caller may post. The function that it returns is called before each file is read, and refuses
+ * callers who may post but may not attach files. `hasIdempotencyKey`: the request may repeat an earlier post.
+ */
+type CheckUpload<P> = (platform: ApiPlatform, actor: Actor, params: P, hasIdempotencyKey: boolean) => Promise<() => void>;
+
+/** The body is JSON that matches `schema`, or `multipart/form-data` with that JSON in the part `payload_json`, and files. */
+export function upload<S extends TSchema, P>(
+  schema: S,
+  check: CheckUpload<P>,
+): BodyReader<{ fields: Static<S>; files: readonly ReceivedFile[] }, P> {
+  const isForm = (ctx: Context): boolean => hasBody(ctx) && ctx.is('multipart/form-data') !== false;
+  return {
+    kind: 'upload',
+    schema,
+    isOptional: false,
+    isCountedBySize: (ctx) => !isForm(ctx),
+    read: async ({ ctx, platform, slots, actor, params, address }) => {
+      if (!actor || !isForm(ctx)) {
+        const fields = await readJson(ctx, false, 'application/json or multipart/form-data');
+        checkFields(ctx, schema, fields);
+        return { value: { fields: fields as Static<S>, files: [] }, fingerprint: fields, paths: [] };
+      }
+      const beforeFile = await check(platform, actor, params, ctx.get('Idempotency-Key') !== '');
+      return withLocalFiles(platform, async (tempPath) => {
+        const { fields, files } = await slots.uploads.run(ctx.req, toUploadLimits(actor.id, address), (bodyFailed) =>
+          readUpload(ctx.req, { tempPath, beforeFile, bodyFailed }),
+        );
+        checkFields(ctx, schema, fields);
+        const fileFingerprints = files.map(({ sha256, filename, contentType }) => ({ sha256, filename, contentType }));
+        return { value: { fields: fields as Static<S>, files }, fingerprint: files.length ? { fields, files: fileFingerprints } : fields };
+      });
+    },
+  };
 }

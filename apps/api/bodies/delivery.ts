@@ -2,15 +2,17 @@ import { Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip, createInflate } from 'node:zlib';
 import type { Context } from 'koa';
+import { Type } from 'typebox';
 import { newRefusal, refuse } from '../../../lib/base/errors.ts';
 import { formatMib, limits } from '../../../lib/base/limits.ts';
 import { truncate } from '../../../lib/base/text.ts';
 import { parseDelivery } from '../../../lib/domain/webhooks/codehost/index.ts';
 import type { ReceivedDelivery } from '../../../lib/domain/webhooks/deliveries.ts';
-import { hasBody } from './body.ts';
-import { decodeText } from './json.ts';
+import { hasBody } from './json.ts';
 import { createTooSlowRefusal } from './pace.ts';
-import { createSlotPool, type SlotLimit } from './slot-pool.ts';
+import type { BodyReader } from './reader.ts';
+import type { SlotLimit } from './slot-pool.ts';
+import { decodeText } from './text.ts';
 import { discardBody, pipeBody } from './upload.ts';
 
 /** The content type of a form. */
@@ -102,33 +104,30 @@ async function readArrival(ctx: Context, event: string, type: string, paceFailed
   return { event, deliveryId: hasId ? deliveryId : null, parsed: parseDelivery(event, payload) };
 }
 
-/** Whose limits a delivery counts against: its webhook, the webhook's server, and the address that sent it. */
-export interface DeliverySource {
-  webhookId: string;
-  serverId: string;
-  address: string;
-}
-
-/** The limits that a delivery counts against while its body is read. */
-const toSlotLimits = ({ webhookId, serverId, address }: DeliverySource): SlotLimit[] => [
+/** The limits that a delivery counts against while its body is read: its webhook's, those of the webhook's server, and of the address that sent it. */
+const toSlotLimits = (webhookId: string, serverId: string, address: string): SlotLimit[] => [
   { key: `server:${serverId}`, max: limits.deliveriesReadPerServer, reserved: 0 },
   { key: `webhook:${webhookId}`, max: limits.deliveriesReadPerWebhook, reserved: 0 },
   { key: `address:${address}`, max: limits.deliveriesReadPerAddress, reserved: 4 },
   { key: 'all', max: limits.deliveriesReadAtOnce, reserved: 4 },
 ];
 
-/** Reads a delivery of a code host from a request. */
-export type ReadDelivery = (ctx: Context, source: DeliverySource) => Promise<ReceivedDelivery>;
+const schema = Type.Unknown({
+  description: `The payload as the code host sends it, up to ${formatMib(limits.deliveryBytes)}. A form holds it in its field \`payload\`.`,
+});
 
 /**
- * Creates the reader of deliveries. A body is JSON, or a form with JSON in its field `payload`, of up to 5 MiB and any depth. At most 16 bodies are in memory
- * at once, at most 8 of a server, 4 of a webhook and 12 of an address; others wait unread. Refuses a delivery without an event header or without a payload
- * (400), a body that arrives too slowly (408) or is too large (413), another content type (415), and one that waits too long or with too many others (429). The
- * rest of a refused body is read and discarded, so that the sender sees the answer.
+ * The body is a delivery of a code host: JSON, or a form with JSON in its field `payload`, of up to 5 MiB and any depth. At most 16 bodies are in memory at once,
+ * at most 8 of a server, 4 of a webhook and 12 of an address; others wait unread. Refuses a delivery without an event header or without a payload (400), a body
+ * that arrives too slowly (408) or is too large (413), another content type (415), and one that waits too long or with too many others (429). The rest of a
+ * refused body is read and discarded, so that the sender sees the answer. The route's `checkPath` must return the webhook's server.
  */
-export function createDeliveryReader(): ReadDelivery {
-  const pool = createSlotPool({ waitMs: limits.deliveryWaitMs });
-  return async (ctx, source) => {
+export const delivery = (): BodyReader<ReceivedDelivery, { webhookId: string }> => ({
+  kind: 'delivery',
+  schema,
+  isOptional: false,
+  isCountedBySize: () => false,
+  read: async ({ ctx, slots, params: { webhookId }, address, pathServerId }) => {
     try {
       const event = truncate(findHeader(ctx, 'Event'), limits.deliveryEventChars);
       if (event === '')
@@ -136,10 +135,13 @@ export function createDeliveryReader(): ReadDelivery {
       if (!hasBody(ctx)) return refuseInvalid('the payload is missing');
       const type = ctx.is('application/json', formContentType);
       if (!type) return refuse('unsupported_media_type', { expected: `application/json or ${formContentType}` });
-      return await pool.run(ctx.req, toSlotLimits(source), (paceFailed) => readArrival(ctx, event, type, paceFailed));
+      const value = await slots.deliveries.run(ctx.req, toSlotLimits(webhookId, pathServerId ?? '', address), (paceFailed) =>
+        readArrival(ctx, event, type, paceFailed),
+      );
+      return { value, fingerprint: value, paths: [] };
     } catch (error) {
       discardBody(ctx.req);
       throw error;
     }
-  };
-}
+  },
+});
