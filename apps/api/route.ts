@@ -8,7 +8,7 @@ import type { MessagePreflight } from '../../lib/domain/messages/pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
 import type { CountedRate } from '../../lib/store/redis/preflight.ts';
 import type { BodyReader } from './bodies/reader.ts';
-import type { Tag } from './openapi-tags.ts';
+import type { Tag } from './documents/openapi-tags.ts';
 
 /** The HTTP methods that routes use. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

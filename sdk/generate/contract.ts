@@ -1,5 +1,5 @@
-import { renderOpenApi } from '../../apps/api/openapi.ts';
-import { createSchemaWriter } from '../../apps/api/openapi-schemas.ts';
+import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
+import { createSchemaWriter } from '../../apps/api/documents/openapi-schemas.ts';
 import { routes } from '../../apps/api/routes/index.ts';
 import { catalogue } from '../../lib/base/errors.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';

@@ -1,4 +1,4 @@
-import { renderOpenApi } from '../../apps/api/openapi.ts';
+import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
 import { routes } from '../../apps/api/routes/index.ts';
 import { closeObjects, createValidators, type Json, listFaults } from './document-validators.ts';
 

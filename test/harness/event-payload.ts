@@ -1,4 +1,4 @@
-import { createExample } from '../../apps/api/examples.ts';
+import { createExample } from '../../apps/api/documents/examples.ts';
 import { type EventName, getEventDefinition } from '../../lib/contract/events.ts';
 
 /** The payload of a log entry: an example of the contract with `changes`. A gateway makes a complete frame of it. */

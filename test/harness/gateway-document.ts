@@ -1,4 +1,4 @@
-import { renderAsyncApi } from '../../apps/api/asyncapi.ts';
+import { renderAsyncApi } from '../../apps/api/documents/asyncapi.ts';
 import { closeObjects, createValidators, listFaults } from './document-validators.ts';
 
 /** The parts of the AsyncAPI document that are compared with frames. */

@@ -1,6 +1,6 @@
 import { DiagnosticSeverity, Parser } from '@asyncapi/parser';
 import { expect } from 'chai';
-import { renderAsyncApi } from '../../apps/api/asyncapi.ts';
+import { renderAsyncApi } from '../../apps/api/documents/asyncapi.ts';
 import { closeCodes } from '../../lib/contract/close-codes.ts';
 import { type EventName, events, optInEvents } from '../../lib/contract/events.ts';
 import { type OpcodeName, opcodes } from '../../lib/contract/gateway.ts';

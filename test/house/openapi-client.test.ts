@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { renderOpenApi } from '../../apps/api/openapi.ts';
+import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
 import { routes } from '../../apps/api/routes/index.ts';
 
 /** A program that uses the generated client. The lines below `@ts-expect-error` must not compile. */

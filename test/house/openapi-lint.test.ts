@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { expect } from 'chai';
-import { renderOpenApi } from '../../apps/api/openapi.ts';
+import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
 import { routes } from '../../apps/api/routes/index.ts';
 
 const source = JSON.stringify(renderOpenApi(routes, 'https://chat.test'));

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { renderOpenApi } from '../../apps/api/openapi.ts';
-import { createSchemaWriter } from '../../apps/api/openapi-schemas.ts';
+import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
+import { createSchemaWriter } from '../../apps/api/documents/openapi-schemas.ts';
 import { routes } from '../../apps/api/routes/index.ts';
 import { events } from '../../lib/contract/events.ts';
 

@@ -6,8 +6,8 @@ import type { Metrics } from '../../../lib/base/metrics.ts';
 import { BlobsUnavailable } from '../../../lib/store/files/temp.ts';
 import { isUnavailable } from '../../../lib/store/mongo/database.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { hasLargeBody } from '../limits/body-size.ts';
 import type { State } from '../state.ts';
-import { hasLargeBody } from './body-size.ts';
 
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/;
 

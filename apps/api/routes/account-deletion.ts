@@ -1,7 +1,7 @@
 import { AccountDeletion, AccountDeletionInput, OwnDeletion } from '../../../lib/contract/account-deletion.ts';
 import { cancelAccountDeletion, getAccountDeletion, requestAccountDeletion } from '../../../lib/domain/accounts/deletions.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { type Route, route } from '../route.ts';
 
 /** The routes by which people delete their accounts (docs/behavior/accounts.md#account-deletion). */

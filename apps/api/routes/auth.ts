@@ -17,7 +17,7 @@ import { createLoginCode, logInByCode, previewLoginCode } from '../../../lib/dom
 import { previewPasswordReset, resetPassword } from '../../../lib/domain/accounts/password-resets.ts';
 import { endSession } from '../../../lib/domain/accounts/sessions.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { Reply, type Route, route } from '../route.ts';
 
 const withSessionCookie = <S extends { token: string }>(session: S): Reply<S> => new Reply(session, { sessionCookie: session.token });

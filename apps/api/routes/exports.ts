@@ -2,7 +2,7 @@ import { Export, ExportInput } from '../../../lib/contract/auth.ts';
 import { Nullable } from '../../../lib/contract/shared.ts';
 import { deleteExport, getExport, openExport, requestExport } from '../../../lib/domain/exports/exports.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { FileBody, type Route, route } from '../route.ts';
 
 /** The routes of the export of a person's data (docs/behavior/accounts.md#export). */

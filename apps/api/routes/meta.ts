@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
 import type { Config } from '../../../config/index.ts';
 import { Instance } from '../../../lib/contract/auth.ts';
-import { renderAsyncApi } from '../asyncapi.ts';
-import { renderOpenApi } from '../openapi.ts';
+import { renderAsyncApi } from '../documents/asyncapi.ts';
+import { renderOpenApi } from '../documents/openapi.ts';
 import { type Route, route, SerializedBody } from '../route.ts';
 
 /** Renders a document about the API at the first request for it, because that takes a while, and keeps it for the settings of this process. */

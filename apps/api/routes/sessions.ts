@@ -3,7 +3,7 @@ import { limits } from '../../../lib/base/limits.ts';
 import { OwnSession, PasswordInput } from '../../../lib/contract/auth.ts';
 import { changePassword, endOtherSessions, endSession, listSessions } from '../../../lib/domain/accounts/sessions.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { List, Reply, type Route, route } from '../route.ts';
 
 /** The routes of a person's sessions and password. */

@@ -9,11 +9,11 @@ import {
   unlinkOwnIdentity,
 } from '../../../lib/domain/accounts/identities.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { Reply, type Route, route } from '../route.ts';
 
 /**
- * The routes of a sign-in by OpenID Connect that has come back from the provider (docs/behavior/accounts.md#sign-in-by-openid-connect). `apps/api/sign-in.ts`
+ * The routes of a sign-in by OpenID Connect that has come back from the provider (docs/behavior/accounts.md#sign-in-by-openid-connect). `apps/api/middleware/sign-in.ts`
  * serves the way to the provider and back.
  */
 export const signInRoutes: readonly Route[] = [

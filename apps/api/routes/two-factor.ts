@@ -15,7 +15,7 @@ import {
   startTwoFactor,
 } from '../../../lib/domain/accounts/two-factor.ts';
 import { json } from '../bodies/json.ts';
-import { admitLogin } from '../middleware/login-limits.ts';
+import { admitLogin } from '../limits/logins.ts';
 import { type Route, route } from '../route.ts';
 
 const path = '/api/users/@me/two-factor';

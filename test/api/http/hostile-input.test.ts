@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { TSchema } from 'typebox';
-import { listErrorCodes } from '../../../apps/api/openapi-errors.ts';
+import { listErrorCodes } from '../../../apps/api/documents/openapi-errors.ts';
 import type { Route } from '../../../apps/api/route.ts';
 import { routes } from '../../../apps/api/routes/index.ts';
 import { type Answer } from '../../harness/api.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { createSendLimiter } from '../../../apps/api/images.ts';
+import { createSendLimiter } from '../../../apps/api/middleware/images.ts';
 import type { Refusal } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { createImageProxy } from '../../../lib/domain/files/image-proxy.ts';

@@ -1,8 +1,8 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import Koa from 'koa';
+import { servePages } from '../../../apps/api/middleware/pages.ts';
 import { createRequestMiddleware } from '../../../apps/api/middleware/request.ts';
-import { servePages } from '../../../apps/api/pages.ts';
 import type { State } from '../../../apps/api/state.ts';
 import { createLog } from '../../../lib/base/log.ts';
 import { createMetrics } from '../../../lib/base/metrics.ts';

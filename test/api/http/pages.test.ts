@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { clientPaths } from '../../../apps/api/pages.ts';
+import { clientPaths } from '../../../apps/api/middleware/pages.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { use } from '../../harness/use.ts';
 import { base, startPageServer } from './pages-fixture.ts';

@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox';
-import { limits } from '../../lib/base/limits.ts';
-import { Interaction } from '../../lib/contract/interaction.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { Interaction } from '../../../lib/contract/interaction.ts';
 import {
   EndpointRequestHeaders,
   InteractionRequest,
   InteractionResponse,
   PingRequest,
   PongResponse,
-} from '../../lib/contract/interactions-endpoint.ts';
-import { MessageAnswer } from '../../lib/contract/message.ts';
+} from '../../../lib/contract/interactions-endpoint.ts';
+import { MessageAnswer } from '../../../lib/contract/message.ts';
 import { createExample } from './examples.ts';
 import type { Json, SchemaWriter } from './openapi-schemas.ts';
 

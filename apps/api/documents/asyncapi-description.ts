@@ -1,7 +1,7 @@
-import { limits } from '../../lib/base/limits.ts';
-import { closeCodes } from '../../lib/contract/close-codes.ts';
-import type { EventDefinition } from '../../lib/contract/event-definition.ts';
-import { botEvents, type EventName, getEventDefinition, optInEvents } from '../../lib/contract/events.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { closeCodes } from '../../../lib/contract/close-codes.ts';
+import type { EventDefinition } from '../../../lib/contract/event-definition.ts';
+import { botEvents, type EventName, getEventDefinition, optInEvents } from '../../../lib/contract/events.ts';
 
 /** Who receives an event, as a sentence. */
 const recipients: Record<Exclude<EventDefinition['audience'], 'custom'>, string> = {

@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox';
-import { closeCodes } from '../../lib/contract/close-codes.ts';
-import { type EventName, events, getEventDefinition } from '../../lib/contract/events.ts';
-import { getOpcode, type OpcodeName, opcodes, Position, sessionDispatches } from '../../lib/contract/gateway.ts';
+import { closeCodes } from '../../../lib/contract/close-codes.ts';
+import { type EventName, events, getEventDefinition } from '../../../lib/contract/events.ts';
+import { getOpcode, type OpcodeName, opcodes, Position, sessionDispatches } from '../../../lib/contract/gateway.ts';
+import { cookieName } from '../session-cookie.ts';
 import { describeEvent, gatewayDescription, toBotRule, toPermission } from './asyncapi-description.ts';
 import { createExample } from './examples.ts';
-import { cookieName } from './middleware/session-cookie.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
 
 /** A message of the document, and the direction of its frame. */

@@ -1,7 +1,7 @@
-import { catalogue, type ErrorCode } from '../../lib/base/errors.ts';
-import { groupBy } from '../../lib/base/group-by.ts';
+import { catalogue, type ErrorCode } from '../../../lib/base/errors.ts';
+import { groupBy } from '../../../lib/base/group-by.ts';
+import type { Route } from '../route.ts';
 import type { Json } from './openapi-schemas.ts';
-import type { Route } from './route.ts';
 
 const requestIdExample = '01J9Z8Q4W6K3';
 

@@ -1,12 +1,12 @@
 import type { Middleware } from 'koa';
-import { readClientAddress } from '../../lib/base/client-address.ts';
-import { refuse } from '../../lib/base/errors.ts';
-import { limits } from '../../lib/base/limits.ts';
-import { createImageProxy, type ProxiedImage } from '../../lib/domain/files/image-proxy.ts';
-import { parseProxyPath } from '../../lib/domain/views/image-links.ts';
-import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { AddressCharges } from './middleware/address-charges.ts';
-import type { State } from './state.ts';
+import { readClientAddress } from '../../../lib/base/client-address.ts';
+import { refuse } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { createImageProxy, type ProxiedImage } from '../../../lib/domain/files/image-proxy.ts';
+import { parseProxyPath } from '../../../lib/domain/views/image-links.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import type { AddressCharges } from '../limits/address-charges.ts';
+import type { State } from '../state.ts';
 
 /** Headers of every answer with an image: it may be cached for a day, it cannot run scripts, and only pages of Parlance's own origin may embed it. */
 const imageHeaders = {

@@ -1,4 +1,5 @@
-import { events } from '../../lib/contract/events.ts';
+import { events } from '../../../lib/contract/events.ts';
+import type { Route } from '../route.ts';
 import { headers, securitySchemes } from './openapi-components.ts';
 import { createErrorWriter, errorSchemas } from './openapi-errors.ts';
 import { toOperation } from './openapi-operations.ts';
@@ -6,7 +7,6 @@ import { sharedParameters } from './openapi-parameters.ts';
 import { createSchemaWriter, type Json, type SchemaWriter } from './openapi-schemas.ts';
 import { tags } from './openapi-tags.ts';
 import { renderWebhooks } from './openapi-webhooks.ts';
-import type { Route } from './route.ts';
 
 const description = [
   'The HTTP API. Identify errors by `code`, never by `message`.',

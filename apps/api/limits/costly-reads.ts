@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { refuse } from '../../lib/base/errors.ts';
-import { createFairQueue, type QueueFull } from '../../lib/base/fair-queue.ts';
-import { limits } from '../../lib/base/limits.ts';
+import { refuse } from '../../../lib/base/errors.ts';
+import { createFairQueue, type QueueFull } from '../../../lib/base/fair-queue.ts';
+import { limits } from '../../../lib/base/limits.ts';
 
 /** Runs `read` for `caller` when a slot is free. The request counts until `read` has ended and `response` is sent or closed. */
 export type RunCostlyRead = <T>(caller: string, response: ServerResponse, read: () => Promise<T>) => Promise<T>;

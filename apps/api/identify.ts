@@ -1,22 +1,22 @@
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { readClientAddress } from '../../../lib/base/client-address.ts';
-import { Refusal, refuse } from '../../../lib/base/errors.ts';
-import { type Actor, getCachedServerId } from '../../../lib/domain/access/checks.ts';
-import { type Credential, checkToken, createActor } from '../../../lib/domain/access/credentials.ts';
-import { recordSessionUse } from '../../../lib/domain/accounts/sessions.ts';
-import { type MessagePreflight, type PrefetchedPage, prefetchPage } from '../../../lib/domain/messages/pages.ts';
-import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import { type Bucket, countInBucket, type PreflightResult } from '../../../lib/store/redis/preflight.ts';
-import type { Route } from '../route.ts';
-import type { State } from '../state.ts';
-import { type AddressCharges, maxRemembered, toAddressBucket } from './address-charges.ts';
-import { getDeclaredCost, getReceivedCost } from './body-size.ts';
-import { toAddressLoginBucket } from './login-limits.ts';
-import { createOwnerBudget } from './owner-budget.ts';
-import type { PathCredentials } from './path-credentials.ts';
-import { setRateHeaders } from './rate-headers.ts';
+import { readClientAddress } from '../../lib/base/client-address.ts';
+import { Refusal, refuse } from '../../lib/base/errors.ts';
+import { type Actor, getCachedServerId } from '../../lib/domain/access/checks.ts';
+import { type Credential, checkToken, createActor } from '../../lib/domain/access/credentials.ts';
+import { recordSessionUse } from '../../lib/domain/accounts/sessions.ts';
+import { type MessagePreflight, type PrefetchedPage, prefetchPage } from '../../lib/domain/messages/pages.ts';
+import type { ApiPlatform } from '../../lib/store/platform.ts';
+import { type Bucket, countInBucket, type PreflightResult } from '../../lib/store/redis/preflight.ts';
+import { type AddressCharges, maxRemembered, toAddressBucket } from './limits/address-charges.ts';
+import { getDeclaredCost, getReceivedCost } from './limits/body-size.ts';
+import { toAddressLoginBucket } from './limits/logins.ts';
+import { createOwnerBudget } from './limits/owner-budget.ts';
+import type { PathCredentials } from './limits/path-credentials.ts';
+import { setRateHeaders } from './limits/rate-headers.ts';
+import type { Route } from './route.ts';
 import { accountHeader, cookieName, readToken } from './session-cookie.ts';
+import type { State } from './state.ts';
 
 /** Who calls, the id for what the request may create, and for a list of messages what was read with and beside the preflight. */
 export interface IdentifiedRequest {

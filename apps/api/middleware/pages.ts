@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { send } from '@koa/send';
 import type { Context, Middleware } from 'koa';
-import { refuse } from '../../lib/base/errors.ts';
-import type { ApiPlatform } from '../../lib/store/platform.ts';
-import type { State } from './state.ts';
+import { refuse } from '../../../lib/base/errors.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import type { State } from '../state.ts';
 
 /** The folder of the web build, `dist/web/`. It is the same whether the compiled code or the TypeScript sources run. */
-const webBuildFolder = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../../web/', import.meta.url));
+const webBuildFolder = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../../dist/web/' : '../../../web/', import.meta.url));
 
 /** The first segments of the web client's paths. Each of these paths, and `/`, serves the client's only page. */
 export const clientPaths = [

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
-import { limits } from '../../lib/base/limits.ts';
-import { Id } from '../../lib/contract/shared.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { Id } from '../../../lib/contract/shared.ts';
+import type { Route } from '../route.ts';
 import type { Json, SchemaWriter } from './openapi-schemas.ts';
-import type { Route } from './route.ts';
 
 const toIdText = (what: string): { schema: TSchema; text: string; example: string } => ({
   schema: Id,
@@ -42,7 +42,7 @@ const pathParameters: Record<string, { schema: unknown; text: string; example: s
 const toPathParameters = (path: string, schemas: SchemaWriter): Json[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const known = pathParameters[name];
-    if (!known) throw new Error(`apps/api/openapi-parameters.ts does not describe {${name}}`);
+    if (!known) throw new Error(`apps/api/documents/openapi-parameters.ts does not describe {${name}}`);
     return {
       name,
       in: 'path',

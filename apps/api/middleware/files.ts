@@ -2,16 +2,16 @@ import { create as createDisposition } from 'content-disposition';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
 import parseRange from 'range-parser';
-import { readClientAddress } from '../../lib/base/client-address.ts';
-import { Refusal, refuse } from '../../lib/base/errors.ts';
-import { fileKeyChars, getServedType, isShownInline, requireServableFile } from '../../lib/domain/files/file-reads.ts';
-import type { ByteRange } from '../../lib/store/files/store.ts';
-import type { FileDoc } from '../../lib/store/mongo/models/file.ts';
-import type { ApiPlatform } from '../../lib/store/platform.ts';
-import { matchesEtag } from './etag.ts';
-import { type AddressCharges, maxRemembered } from './middleware/address-charges.ts';
+import { readClientAddress } from '../../../lib/base/client-address.ts';
+import { Refusal, refuse } from '../../../lib/base/errors.ts';
+import { fileKeyChars, getServedType, isShownInline, requireServableFile } from '../../../lib/domain/files/file-reads.ts';
+import type { ByteRange } from '../../../lib/store/files/store.ts';
+import type { FileDoc } from '../../../lib/store/mongo/models/file.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { matchesEtag } from '../etag.ts';
+import { type AddressCharges, maxRemembered } from '../limits/address-charges.ts';
+import type { State } from '../state.ts';
 import { isPageRequest } from './pages.ts';
-import type { State } from './state.ts';
 
 /** Headers of every answer with a file: it never changes, so it is cached for a year, it cannot run scripts, and pages of other origins may embed it. */
 const fileHeaders = {

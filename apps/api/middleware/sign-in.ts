@@ -1,16 +1,16 @@
 import type { Context, Middleware } from 'koa';
-import { readClientAddress } from '../../lib/base/client-address.ts';
-import { refuse, refuseField } from '../../lib/base/errors.ts';
-import { limits } from '../../lib/base/limits.ts';
-import { beginSignIn, endSignIn, type SignInFault, toSignInFault } from '../../lib/domain/accounts/sign-ins.ts';
-import { callbackPath } from '../../lib/store/openid.ts';
-import type { ApiPlatform } from '../../lib/store/platform.ts';
-import { type Bucket, countInBucket } from '../../lib/store/redis/preflight.ts';
-import { toAddressBucket } from './middleware/address-charges.ts';
-import { toAddressLoginBucket } from './middleware/login-limits.ts';
-import { type Cookie, readCookie, setCookie, setSessionCookie } from './middleware/session-cookie.ts';
+import { readClientAddress } from '../../../lib/base/client-address.ts';
+import { refuse, refuseField } from '../../../lib/base/errors.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { beginSignIn, endSignIn, type SignInFault, toSignInFault } from '../../../lib/domain/accounts/sign-ins.ts';
+import { callbackPath } from '../../../lib/store/openid.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
+import { type Bucket, countInBucket } from '../../../lib/store/redis/preflight.ts';
+import { toAddressBucket } from '../limits/address-charges.ts';
+import { toAddressLoginBucket } from '../limits/logins.ts';
+import { type Cookie, readCookie, setCookie, setSessionCookie } from '../session-cookie.ts';
+import type { State } from '../state.ts';
 import { isForPrograms } from './pages.ts';
-import type { State } from './state.ts';
 
 const startPath = '/api/auth/oidc/start';
 

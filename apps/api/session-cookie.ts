@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
-import { refuse } from '../../../lib/base/errors.ts';
-import { sessionLifeMs } from '../../../lib/domain/access/credentials.ts';
+import { refuse } from '../../lib/base/errors.ts';
+import { sessionLifeMs } from '../../lib/domain/access/credentials.ts';
 
 /** The cookie that holds a person's session token. Under https its name has a prefix: `toCookieName`. */
 export const cookieName = 'parlance_session';

@@ -1,13 +1,13 @@
-import { limits } from '../../lib/base/limits.ts';
-import { formContentType } from './bodies/delivery.ts';
-import { pictureTypes } from './bodies/picture.ts';
-import type { BodyReader } from './bodies/reader.ts';
+import { limits } from '../../../lib/base/limits.ts';
+import { formContentType } from '../bodies/delivery.ts';
+import { pictureTypes } from '../bodies/picture.ts';
+import type { BodyReader } from '../bodies/reader.ts';
+import type { Route } from '../route.ts';
 import { createExample } from './examples.ts';
 import { rateLimitHeaders } from './openapi-components.ts';
 import { type ErrorWriter, listErrorCodes } from './openapi-errors.ts';
 import { toParameters } from './openapi-parameters.ts';
 import type { Json, SchemaWriter } from './openapi-schemas.ts';
-import type { Route } from './route.ts';
 
 const toHeaderRef = (name: string): Json => ({ $ref: `#/components/headers/${name}` });
 

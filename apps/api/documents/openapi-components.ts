@@ -1,4 +1,4 @@
-import { cookieName } from './middleware/session-cookie.ts';
+import { cookieName } from '../session-cookie.ts';
 import type { Json } from './openapi-schemas.ts';
 
 const toHeader = (schema: Json, description: string, more: Json = {}): Json => ({ description, schema, ...more });
