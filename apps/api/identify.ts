@@ -3,7 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { readClientAddress } from '../../lib/base/client-address.ts';
 import { Refusal, refuse } from '../../lib/base/errors.ts';
 import { type Actor, getCachedServerId } from '../../lib/domain/access/checks.ts';
-import { type Credential, checkToken, createActor } from '../../lib/domain/access/credentials.ts';
+import {
+  createActor,
+  findCachedCredential,
+  isCurrent,
+  parseTokenId,
+  readCredential,
+  readTokenAccountId,
+} from '../../lib/domain/access/credentials.ts';
 import { recordSessionUse } from '../../lib/domain/accounts/sessions.ts';
 import { type MessagePreflight, type PrefetchedPage, prefetchPage } from '../../lib/domain/messages/pages.ts';
 import type { ApiPlatform } from '../../lib/store/platform.ts';
@@ -67,10 +74,10 @@ export async function chargeUndeclaredBody(
 export type Identify = (ctx: Context, route: Route, params: Record<string, string>) => Promise<IdentifiedRequest>;
 
 /**
- * Creates the function that identifies callers. One preflight in Redis returns the rate limiter's decision, the versions of cached access data, and a message's
- * id. The caller's bucket is charged only after the secret has matched; a wrong credential is charged to the address. An address that has sent many wrong
- * credentials is charged before its tokens are read from the database, except for those that this process has verified before. Refuses `rate_limited`,
- * `unauthorized` and `bots_not_allowed`.
+ * Creates the function that identifies callers, in one pass: the account that the token claims, the preflight, the credential, the owner's budget. One preflight
+ * in Redis returns the rate limiter's decision, the versions of cached access data, and a message's id. The caller's bucket is charged only after the secret has
+ * matched; a wrong credential is charged to the address. An address that has sent many wrong credentials is charged before its tokens are read from the
+ * database, except for those that this process has verified before. Refuses `rate_limited`, `unauthorized` and `bots_not_allowed`.
  */
 export function createIdentify(platform: ApiPlatform, charges: AddressCharges, pathCredentials: PathCredentials): Identify {
   const countForOwner = createOwnerBudget(platform);
@@ -79,49 +86,49 @@ export function createIdentify(platform: ApiPlatform, charges: AddressCharges, p
 
   return async (ctx, route, params) => {
     const address = readClientAddress(ctx.req, platform.config.TRUST_PROXY);
+    const pathOwner = route.checkPath ? await pathCredentials.check(ctx, route, params, address) : undefined;
     const presented = route.auth === 'none' ? null : readToken(ctx, platform.config.baseUrl);
     const token = presented?.token ?? null;
+    const cached = token === null ? null : findCachedCredential(platform, token);
+    let accountId = cached?.account._id ?? null;
+    if (token !== null && cached === null && parseTokenId(token) !== null) {
+      await charges.requireRoom(ctx, address, token);
+      accountId = await readTokenAccountId(platform, token);
+    }
+
     const serverId = params.serverId ?? (params.channelId ? getCachedServerId(platform, params.channelId) : null);
     const versions = new Map<string, string | null>();
     let prefetched: PrefetchedPage | null = null;
-    const runPreflight = async (accountId: string | null): Promise<PreflightResult> => {
-      const isCharged = accountId === null && (ctx.state as State).isChargedToAddress === true;
-      const bucket = isCharged ? null : chooseBucket(ctx, platform, route, accountId, address);
+    const runPreflight = async (callerId: string | null): Promise<PreflightResult> => {
+      const isCharged = callerId === null && (ctx.state as State).isChargedToAddress === true;
+      const bucket = isCharged ? null : chooseBucket(ctx, platform, route, callerId, address);
       const readsChannel = route.readsMessages ? params.channelId : undefined;
-      if (accountId !== null && readsChannel !== undefined && serverId !== null)
-        prefetched = prefetchPage(platform, readsChannel, ctx.query, (emptyUntilMs.get(accountId) ?? 0) <= platform.now());
-      const versionsOf = [...new Set([accountId, accountId && serverId, ...(prefetched?.authorIds ?? [])])].filter((id) => id !== null);
-      const reply = await platform.preflight({ bucket, versionsOf, needsId: route.usesClockId === true, readsChannel });
-      reply.versions?.forEach((version, index) => versions.set(versionsOf[index] as string, version));
-      if (reply.versions === null) for (const id of versionsOf) versions.set(id, null);
-      const { decision } = reply;
+      if (callerId !== null && readsChannel !== undefined && serverId !== null)
+        prefetched = prefetchPage(platform, readsChannel, ctx.query, (emptyUntilMs.get(callerId) ?? 0) <= platform.now());
+      const versionsOf = [...new Set([callerId, callerId && serverId, ...(prefetched?.authorIds ?? [])])].filter((id) => id !== null);
+      const result = await platform.preflight({ bucket, versionsOf, needsId: route.usesClockId === true, readsChannel });
+      versionsOf.forEach((id, index) => versions.set(id, result.versions?.[index] ?? null));
+      const { decision } = result;
       if (bucket?.name === 'address' && (token !== null || decision?.isAllowed === false)) await charges.count(address, decision);
-      if (accountId !== null && decision?.isAllowed === false) emptyUntilMs.set(accountId, platform.now() + decision.retryAfterSecs * 1000);
+      if (callerId !== null && decision?.isAllowed === false) emptyUntilMs.set(callerId, platform.now() + decision.retryAfterSecs * 1000);
       if (bucket && decision) setRateHeaders(ctx, bucket.name, decision);
-      return reply;
+      return result;
     };
-    if (route.auth === 'none') {
-      const pathOwner = route.checkPath ? await pathCredentials.check(ctx, route, params, address) : undefined;
-      const reply = await runPreflight(null);
-      const newId = reply.id ?? platform.ids.next();
-      return {
-        actor: null,
-        tokenId: null,
-        newId,
-        page: { horizon: null, versions, prefetched },
-        address,
-        pathServerId: pathOwner?.serverId ?? null,
-      };
+    const { id, horizon } = await runPreflight(accountId);
+    const found = {
+      newId: id ?? platform.ids.next(),
+      page: { horizon, versions, prefetched },
+      address,
+      pathServerId: pathOwner?.serverId ?? null,
+    };
+    if (route.auth === 'none') return { ...found, actor: null, tokenId: null };
+
+    const version = accountId === null ? null : (versions.get(accountId) ?? null);
+    let credential = cached && isCurrent(cached, version) ? cached : null;
+    if (!credential && token !== null && accountId !== null) {
+      credential = await readCredential(platform, token, accountId, version);
+      if (!credential) await runPreflight(null);
     }
-    let reply: PreflightResult | null = null;
-    const readVersion = async (accountId: string): Promise<string | null> => {
-      if (!versions.has(accountId)) reply = await runPreflight(accountId);
-      return versions.get(accountId) ?? null;
-    };
-    const credential: Credential | null = token
-      ? await checkToken(platform, token, readVersion, () => charges.requireRoom(ctx, address, token))
-      : null;
-    if (!credential) await runPreflight(null);
     if (!credential || (credential.account.kind === 'bot') !== presented?.isBot)
       return refuse('unauthorized', {
         hint: `Missing or invalid credentials. Send \`Authorization: Bot <token>\` or \`Bearer <token>\`, or the cookie ${cookieName}`,
@@ -134,13 +141,6 @@ export function createIdentify(platform: ApiPlatform, charges: AddressCharges, p
     await countForOwner(ctx, credential.account);
     const actor = createActor(platform, credential.account, versions);
     if (route.auth === 'person' && actor.isBot) refuse('bots_not_allowed');
-    return {
-      actor,
-      tokenId: credential.token._id,
-      newId: (reply as PreflightResult | null)?.id ?? platform.ids.next(),
-      page: { horizon: (reply as PreflightResult | null)?.horizon ?? null, versions, prefetched },
-      address,
-      pathServerId: null,
-    };
+    return { ...found, actor, tokenId: credential.token._id };
   };
 }

@@ -31,28 +31,45 @@ function isValidToken(token: string, stored: TokenDoc, now: number): boolean {
 /** The id that a token begins with; null when it is malformed. */
 export const parseTokenId = (token: string): string | null => tokenPattern.exec(token)?.[1] ?? null;
 
+const toCacheKey = (tokenId: string | null): string => `token:${tokenId}`;
+
+/** The credential that this process has read for a token before; null without one. It is right if its version is the current one (`isCurrent`). */
+export function findCachedCredential(platform: Platform, token: string): Credential | null {
+  const cached = platform.accessCache.get(toCacheKey(parseTokenId(token))) as Credential | undefined;
+  // A token that differs from the cached one may be newer, so the database decides.
+  return cached && isValidToken(token, cached.token, platform.now()) ? cached : null;
+}
+
+/** Whether nothing that decides about a credential has changed since it was read. `version` is the current access version; null while Redis is unavailable. */
+export const isCurrent = (credential: Credential, version: string | null): boolean => version !== null && credential.version === version;
+
+async function readToken({ db, now }: Platform, token: string): Promise<TokenDoc | null> {
+  const id = parseTokenId(token);
+  const stored = id === null ? null : await readById(db.tokens, id);
+  return stored && isValidToken(token, stored, now()) ? stored : null;
+}
+
+/** The account that a token belongs to by the database; null for an unknown, malformed, expired or wrong token, without saying which. */
+export const readTokenAccountId = async (platform: Platform, token: string): Promise<string | null> =>
+  (await readToken(platform, token))?.accountId ?? null;
+
 /**
- * Checks a token under the access version of its account. Returns null for an unknown, malformed, expired or wrong token, without saying which. `versionOf` is
- * called only after the secret matched; it returns null while Redis is unavailable, and then nothing is cached. `beforeRead` is called before the database is
- * read, which happens if the cache does not confirm the token; it may reject.
+ * Reads the credential of a token of `accountId`, and caches it for the access version of the account, which was read before. Null for a token that is not valid,
+ * and for an account that is suspended.
  */
-export async function checkToken(
+export async function readCredential(
   platform: Platform,
   token: string,
-  versionOf: (accountId: string) => Promise<string | null>,
-  beforeRead: () => Promise<void> = () => Promise.resolve(),
+  accountId: string,
+  version: string | null,
 ): Promise<Credential | null> {
-  const id = parseTokenId(token);
-  if (!id) return null;
-  const key = `token:${id}`;
-  const cached = platform.accessCache.get(key) as Credential | undefined;
-  const isCached = cached !== undefined && isValidToken(token, cached.token, platform.now());
-  if (isCached && cached.version !== null && cached.version === (await versionOf(cached.account._id))) return cached;
-  await beforeRead();
-  // A token that differs from the cached one may be newer, so the database decides.
-  const credential = await readCredential(platform, id, token, versionOf);
-  if (credential === null && isCached) platform.accessCache.delete(key);
-  else if (credential !== null && credential.version !== null && platform.isRedisUp()) platform.accessCache.set(key, credential);
+  const [stored, account] = await Promise.all([readToken(platform, token), readById(platform.db.accounts, accountId)]);
+  if (!stored || !account || (await isSuspended(platform, account))) {
+    if (findCachedCredential(platform, token)) platform.accessCache.delete(toCacheKey(parseTokenId(token)));
+    return null;
+  }
+  const credential = { version, token: stored, account };
+  if (version !== null && platform.isRedisUp()) platform.accessCache.set(toCacheKey(stored._id), credential);
   return credential;
 }
 
@@ -63,30 +80,20 @@ export async function isSuspended({ db }: Pick<Platform, 'db'>, { suspendedAt, a
   return application !== null && (await readById(db.accounts, application.ownerId))?.suspendedAt !== undefined;
 }
 
-async function readCredential(
-  platform: Platform,
-  id: string,
-  token: string,
-  versionOf: (accountId: string) => Promise<string | null>,
-): Promise<Credential | null> {
-  const unversioned = await readById(platform.db.tokens, id);
-  if (!unversioned || !isValidToken(token, unversioned, platform.now())) return null;
-  const version = await versionOf(unversioned.accountId);
-  // Read again under the version: the token may have been reset in between.
-  const [stored, account] = await Promise.all([readById(platform.db.tokens, id), readById(platform.db.accounts, unversioned.accountId)]);
-  if (!stored || !account || !isValidToken(token, stored, platform.now()) || (await isSuspended(platform, account))) return null;
-  return { version, token: stored, account };
-}
-
 /** Reads the current access version of one id. */
 const readCurrentVersion =
   (platform: Platform) =>
   async (id: string): Promise<string | null> =>
     (await platform.accessVersions.read([id]))?.[0] ?? null;
 
-/** Checks `token` and returns its credential, or null if it is not valid. For the gateway, which has no preflight. */
-export const loadCredential = (platform: Platform, token: string): Promise<Credential | null> =>
-  checkToken(platform, token, readCurrentVersion(platform));
+/** The credential of a token under the current version of its account, or null if it is not valid. For the gateway, which has no preflight. */
+export async function loadCredential(platform: Platform, token: string): Promise<Credential | null> {
+  const cached = findCachedCredential(platform, token);
+  const accountId = cached ? cached.account._id : await readTokenAccountId(platform, token);
+  if (accountId === null) return null;
+  const version = await readCurrentVersion(platform)(accountId);
+  return cached && isCurrent(cached, version) ? cached : readCredential(platform, token, accountId, version);
+}
 
 /** Makes an actor for `account`. Its versions come from `knownVersions`, or are read when they are needed. */
 export function createActor(platform: Platform, account: AccountDoc, knownVersions: ReadonlyMap<string, string | null>): Actor {
