@@ -45,7 +45,7 @@ export class FileBody {
 
 /** What a reply has besides its body. */
 interface ReplyParts {
-  /** The status of the route's `alternativeReply`, instead of the usual one. */
+  /** The status of the route's alternative reply, instead of the usual one. */
   status?: number;
   /** The query parameters of the next page that differ from the caller's; null on the last page. */
   next?: Record<string, string> | null;
@@ -96,6 +96,20 @@ export interface RouteInput<P extends string, Q, B, F = undefined> {
   found: F;
 }
 
+/** What a route answers with. */
+interface RouteReply<R extends TSchema> {
+  status: 200 | 201 | 202 | 204;
+  body?: R;
+  /** The media type of a file instead of a body; the route returns a `FileBody`. */
+  file?: string;
+  /** The answer has the headers `X-Has-More` and `Link`, which say whether there is another page. */
+  isPaged?: true;
+  /** The answer has a strong ETag. A request with that ETag in `If-None-Match` gets 304 while the answer is the same. */
+  hasEtag?: true;
+  /** Another status that the route may answer with, with the same body. */
+  alternative?: { status: 200 | 201 | 204; description: string };
+}
+
 /** One route. The router, validation, the OpenAPI document and tests of the route table use this entry (docs/behavior/requests.md#requests). */
 export interface Route<
   P extends string = string,
@@ -122,15 +136,9 @@ export interface Route<
    * empty.
    */
   checkPath?: (platform: ApiPlatform, params: Record<PathParams<P>, string>) => Promise<{ serverId: string } | void>;
-  /** `file`: the media type of a file instead of a body; the route returns a `StreamedReply`. */
-  reply: { status: 200 | 201 | 202 | 204; body?: R; file?: string };
-  /** The answer has the headers `X-Has-More` and `Link`, which say whether there is another page. */
-  isPaged?: true;
+  reply: RouteReply<R>;
   /** The route reads so much that only a few requests run at once, shared fairly among callers. */
   isCostly?: true;
-  /** The answer has a strong ETag. A request with that ETag in `If-None-Match` gets 304 while the answer is the same. */
-  hasEtag?: true;
-  alternativeReply?: { status: 200 | 201 | 204; description: string };
   /** The route creates a resource, so it accepts an Idempotency-Key. `secret`: its answer contains a secret. */
   creates?: 'resource' | 'secret';
   /** The id of what the route creates comes from the clock of Redis, so that it is ordered with ids of other nodes. */

@@ -138,7 +138,7 @@ function send(ctx: Context, route: Route, { status, body }: RouteResponse): void
   }
   ctx.type = 'application/json';
   ctx.body = body;
-  if (!route.hasEtag || status !== 200) return;
+  if (!route.reply.hasEtag || status !== 200) return;
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
   ctx.set('ETag', etag);
   if (matchesEtag(ctx, etag)) ctx.status = 304;

@@ -34,7 +34,7 @@ const listRules = (route: Route): string[] => [
     : []),
   ...(route.rateLimit === 'login' ? ['Counts against the rate limit bucket `login` of the address.'] : []),
   ...(route.creates ? ['Send an `Idempotency-Key` so that a repeated request creates nothing twice.'] : []),
-  ...(route.isPaged ? ['The headers `X-Has-More` and `Link` say whether there is another page.'] : []),
+  ...(route.reply.isPaged ? ['The headers `X-Has-More` and `Link` say whether there is another page.'] : []),
   ...(route.body?.kind === 'upload'
     ? [
         `Files are sent as \`multipart/form-data\`: the body in the part \`payload_json\`, and up to ${limits.filesPerMessage} parts \`files\`.`,
@@ -47,10 +47,11 @@ function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
     'X-Request-Id',
     'Warnings',
     ...(listErrorCodes(route).includes('rate_limited') ? rateLimitHeaders : []),
-    ...(route.isPaged ? ['X-Has-More', 'Link'] : []),
-    ...(route.hasEtag ? ['ETag'] : []),
+    ...(route.reply.isPaged ? ['X-Has-More', 'Link'] : []),
+    ...(route.reply.hasEtag ? ['ETag'] : []),
   ];
-  const { reply, alternativeReply } = route;
+  const { reply } = route;
+  const { alternative } = reply;
   const toResponse = (description: string, hasBody: boolean): Json => ({
     description,
     headers: Object.fromEntries(headers.map((name) => [name, toHeaderRef(name)])),
@@ -65,8 +66,8 @@ function toSuccessResponses(route: Route, schemas: SchemaWriter): Json {
   };
   return {
     [reply.status]: toResponse(reply.status === 201 ? 'Created.' : reply.status === 204 ? 'Done.' : 'OK.', true),
-    ...(route.hasEtag ? { 304: notModified } : {}),
-    ...(alternativeReply ? { [alternativeReply.status]: toResponse(alternativeReply.description, alternativeReply.status !== 204) } : {}),
+    ...(route.reply.hasEtag ? { 304: notModified } : {}),
+    ...(alternative ? { [alternative.status]: toResponse(alternative.description, alternative.status !== 204) } : {}),
   };
 }
 

@@ -64,7 +64,7 @@ export function toParameters(route: Route, schemas: SchemaWriter): Json[] {
   const queryParameters = Object.entries(route.query?.properties ?? {}).map(([name, schema]) =>
     toQueryParameter(name, schema, required.includes(name), schemas),
   );
-  const shared = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.hasEtag ? ['IfNoneMatch'] : [])];
+  const shared = ['RequestId', ...(route.creates ? ['IdempotencyKey'] : []), ...(route.reply.hasEtag ? ['IfNoneMatch'] : [])];
   return [
     ...toPathParameters(route.path, schemas),
     ...queryParameters,

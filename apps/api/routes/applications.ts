@@ -37,8 +37,11 @@ export const applicationsRoutes: readonly Route[] = [
     manages: (_platform, _params, { serverId }) => Promise.resolve(serverId),
     summary: 'Adds a bot, with its own role, to a server that the caller manages.',
     body: json(AuthorizeInput),
-    reply: { status: 201, body: BotAuthorization },
-    alternativeReply: { status: 200, description: 'The bot was already in the server; nothing changed.' },
+    reply: {
+      status: 201,
+      body: BotAuthorization,
+      alternative: { status: 200, description: 'The bot was already in the server; nothing changed.' },
+    },
     creates: 'resource',
     errors: [
       'invalid_request',

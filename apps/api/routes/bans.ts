@@ -40,8 +40,7 @@ export const bansRoutes: readonly Route[] = [
     auth: 'account',
     summary: `Lists the server’s bans, newest first, at most ${limits.bansListed}. Pass the ID of the last banned account as \`before\` to get the next page. Needs Ban Members.`,
     query: BansQuery,
-    isPaged: true,
-    reply: { status: 200, body: List(Ban, 'bansListed') },
+    reply: { status: 200, body: List(Ban, 'bansListed'), isPaged: true },
     errors: ['invalid_request', 'unauthorized', 'missing_permission', 'not_found', 'rate_limited'],
     run: async (platform, actor, { params, query }) => {
       const { items, next } = await listBans(platform, actor, params.serverId, query);

@@ -29,8 +29,7 @@ export const crosspostsRoutes: readonly Route[] = [
     manages: (platform, _params, { channelId }) => findServerIdOfChannel(platform, channelId),
     summary: 'Makes a text channel of any server follow an announcement channel. Needs Manage Webhooks in the text channel.',
     body: json(FollowInput),
-    reply: { status: 201, body: Follower },
-    alternativeReply: { status: 200, description: 'The channel already follows; nothing changed.' },
+    reply: { status: 201, body: Follower, alternative: { status: 200, description: 'The channel already follows; nothing changed.' } },
     creates: 'resource',
     errors: ['invalid_request', 'too_many_followers', 'missing_permission', 'not_found', 'idempotency_conflict'],
     run: async (platform, actor, { params, body, newId }) => {

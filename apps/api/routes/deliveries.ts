@@ -18,10 +18,13 @@ export const deliveriesRoutes: readonly Route[] = [
       'Receives a webhook delivery of GitHub, Gitea, Forgejo or Gogs. The event is named by a header (such as `X-GitHub-Event`). A worker posts the messages in order, within the rate limit of the webhook.',
     body: delivery(),
     checkPath: (platform, params) => requireWebhookByToken(platform, params.webhookId, params.webhookToken),
-    reply: { status: 202, body: WebhookDeliveryAccepted },
-    alternativeReply: {
-      status: 204,
-      description: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.',
+    reply: {
+      status: 202,
+      body: WebhookDeliveryAccepted,
+      alternative: {
+        status: 204,
+        description: 'Accepted, but nothing is posted: the event or action is not supported, or the delivery is a repeat.',
+      },
     },
     usesClockId: true,
     errors: ['invalid_request', 'not_found', 'payload_too_large', 'unsupported_media_type', 'unavailable'],

@@ -14,8 +14,7 @@ export const dmsRoutes: readonly Route[] = [
     auth: 'account',
     summary: 'Opens a direct message channel with someone who shares a server with the caller, or returns the existing one.',
     body: json(DmInput),
-    reply: { status: 201, body: DmChannel },
-    alternativeReply: { status: 200, description: 'The channel already existed.' },
+    reply: { status: 201, body: DmChannel, alternative: { status: 200, description: 'The channel already existed.' } },
     creates: 'resource',
     errors: ['invalid_request', 'unauthorized', 'no_shared_server', 'idempotency_conflict', 'rate_limited'],
     run: async (platform, actor, { body, newId }) => {

@@ -54,8 +54,7 @@ export const interactionsRoutes: readonly Route[] = [
     checkPath,
     summary: `Sends the first answer to an interaction within ${limits.answerWindowMs / 1000} seconds: a message, or a defer that allows follow-ups for ${limits.followupWindowMs / 60_000} minutes.`,
     body: json(CallbackInput),
-    reply: { status: 201, body: Message },
-    alternativeReply: { status: 204, description: 'The answer was deferred.' },
+    reply: { status: 201, body: Message, alternative: { status: 204, description: 'The answer was deferred.' } },
     creates: 'resource',
     errors: [...answerErrors, 'already_answered'],
     run: async (platform, _actor, { params, body, newId }) =>

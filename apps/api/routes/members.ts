@@ -18,8 +18,7 @@ export const membersRoutes: readonly Route[] = [
     auth: 'account',
     summary: `Lists the members of a server by user id. Without parameters it returns the first ${limits.membersListed}, otherwise pages of \`limit\` (default ${limits.membersPageDefault}). \`query\` finds members whose username or display name starts with it, ignoring case, sorted by that name; it searches the first ${limits.membersSearched} matches of each kind of name.`,
     query: MembersQuery,
-    reply: { status: 200, body: List(Member, 'membersListed') },
-    isPaged: true,
+    reply: { status: 200, body: List(Member, 'membersListed'), isPaged: true },
     isCostly: true,
     errors: ['invalid_request', 'unauthorized', 'not_found', 'rate_limited'],
     run: async (platform, actor, { params, query }) => {

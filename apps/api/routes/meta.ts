@@ -49,9 +49,9 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
       reply: {
         status: 200,
         body: Type.Object({ openapi: Type.String(), paths: Type.Record(Type.String(), Type.Unknown()) }, { additionalProperties: true }),
+        hasEtag: true,
       },
       errors: [],
-      hasEtag: true,
       run: async ({ config }) => openApi(config),
     }),
     route({
@@ -67,9 +67,9 @@ export function metaRoutes(otherRoutes: readonly Route[]): readonly Route[] {
           { asyncapi: Type.String(), channels: Type.Record(Type.String(), Type.Unknown()) },
           { additionalProperties: true },
         ),
+        hasEtag: true,
       },
       errors: [],
-      hasEtag: true,
       run: async ({ config }) => asyncApi(config),
     }),
   ];

@@ -35,8 +35,7 @@ export const serversRoutes: readonly Route[] = [
     auth: 'account',
     summary: `Lists the servers that the caller is in, oldest first, at most ${limits.serversListed}.`,
     query: ServersQuery,
-    isPaged: true,
-    reply: { status: 200, body: List(ServerSummary, 'serversListed') },
+    reply: { status: 200, body: List(ServerSummary, 'serversListed'), isPaged: true },
     errors: ['invalid_request', 'unauthorized', 'rate_limited'],
     run: async (platform, actor, { query }) => {
       const { items, next } = await listServers(platform, actor, query);
