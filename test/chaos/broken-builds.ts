@@ -23,11 +23,19 @@ interface Break extends Change {
 /** The faults of a run of `npm run order`: gateways that drain, subscriptions that are cut, workers that are paused, or all faults of processes and stores. */
 export type OrderFaults = 'none' | 'drains' | 'cuts' | 'pauses' | 'all';
 
+/** Every third batch of changes is relayed 3 s after it was read. */
+const slowRelays: Change = {
+  file: 'lib/domain/relay/relay.js',
+  find: 'const appendedBatch = await relayBatch',
+  replace: "if (outbox === 'server' && Math.random() < 0.3) await sleep(3_000); const appendedBatch = await relayBatch",
+};
+
 /** Rules that a build can break, to prove that a tester finds out. */
 const breaks = {
   'no-load-wait': {
     rule: 1,
     faults: 'cuts',
+    delay: slowRelays,
     file: 'apps/gateway/rules.js',
     find: '    if (!(await waitUntilRelayed(node.platform, serverId)))\n        return;\n    await waitForBarrier(node, lane);\n',
     replace: '',
@@ -46,6 +54,7 @@ const breaks = {
   },
   'no-join-ids': {
     rule: 4,
+    delay: slowRelays,
     file: 'apps/gateway/visibility.js',
     find: 'return member?.joinId === places.get(place) ? member : null;',
     replace: 'return member;',
@@ -80,11 +89,7 @@ const breaks = {
     file: 'lib/store/redis/log/append.js',
     find: "then return { 'relayed' } end",
     replace: 'then end',
-    delay: {
-      file: 'lib/domain/relay/relay.js',
-      find: 'const appendedBatch = await relayBatch',
-      replace: "if (outbox === 'server' && Math.random() < 0.3) await sleep(1_000); const appendedBatch = await relayBatch",
-    },
+    delay: slowRelays,
   },
   'drain-is-stop': {
     rule: 10,
