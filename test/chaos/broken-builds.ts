@@ -91,12 +91,12 @@ const breaks = {
     replace: 'then end',
     delay: slowRelays,
   },
-  'drain-is-stop': {
+  'no-joins-while-draining': {
     rule: 10,
     faults: 'drains',
-    file: 'apps/gateway/node.js',
-    find: 'node.isDraining = true;',
-    replace: 'node.isDraining = node.isClosing = true;',
+    file: 'apps/gateway/places.js',
+    find: 'place.sessions.add(session);',
+    replace: 'if (!node.isDraining) place.sessions.add(session);',
   },
   'no-replay': {
     rule: 6,
