@@ -43,7 +43,13 @@ const claimId = ({ caller, route, key }: KeyedRequest): string => sha256(`${call
 /** The cache key that marks the claim of a call that failed in this process. A repeated call then need not wait 30 s, as it must after a process died. */
 const failedCallKey = (holder: string): string => `failed-call:${holder}`;
 
-async function claim(platform: Platform, create: KeyedRequest, holder: string): Promise<{ resourceId: string } | StoredResponse> {
+/** A call that may run. `isRepeated`: it repeats one that may have stored something. */
+interface Claimed {
+  resourceId: string;
+  isRepeated: boolean;
+}
+
+async function claim(platform: Platform, create: KeyedRequest, holder: string): Promise<Claimed | StoredResponse> {
   const now = platform.now();
   const _id = claimId(create);
   const claimDoc: IdempotencyDoc = {
@@ -57,7 +63,7 @@ async function claim(platform: Platform, create: KeyedRequest, holder: string): 
   };
   try {
     await platform.db.idempotency.insertOne(claimDoc);
-    return { resourceId: create.newId };
+    return { resourceId: create.newId, isRepeated: false };
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }
@@ -66,7 +72,7 @@ async function claim(platform: Platform, create: KeyedRequest, holder: string): 
   const { resourceId, answer, bodyHash } = existing;
   if (existing.expiresAt.getTime() <= now) {
     const { modifiedCount } = await platform.db.idempotency.replaceOne({ _id, holder: existing.holder }, claimDoc);
-    if (modifiedCount) return { resourceId: create.newId };
+    if (modifiedCount) return { resourceId: create.newId, isRepeated: false };
   }
   if (bodyHash !== claimDoc.bodyHash) return refuse('idempotency_conflict', { reason: 'was already used with a different body' });
   const body = answer?.sealed ? unseal(platform.config, answer.body) : answer?.body;
@@ -81,7 +87,7 @@ async function claim(platform: Platform, create: KeyedRequest, holder: string): 
       { _id, holder: existing.holder },
       { $set: { holder, claimedAt: new Date(now), answer: null } },
     );
-    if (modifiedCount) return { resourceId };
+    if (modifiedCount) return { resourceId, isRepeated: true };
   }
   return refuse('idempotency_conflict', { reason: 'belongs to a request that is still running. Try again in a moment' });
 }
@@ -98,16 +104,18 @@ export async function runIdempotently(
 ): Promise<StoredResponse> {
   const holder = randomUUID();
   const ownClaim = { _id: claimId(create), holder };
+  let mayBeStored = false;
   try {
     const claimed = await claim(platform, create, holder);
     if ('status' in claimed) return claimed;
+    mayBeStored = claimed.isRepeated;
     const response = await run(claimed.resourceId);
     const body = create.secret ? seal(platform.config.APP_KEY, response.body) : response.body;
     await platform.db.idempotency.updateOne(ownClaim, { $set: { answer: { status: response.status, body, sealed: create.secret } } });
     return response;
   } catch (error) {
-    // A refusal stored nothing, so the key is released. Any other error may have stored something, so the next call must use the same id.
-    if (!(error instanceof Refusal)) {
+    // A first call that was refused has stored nothing, so the key is released. Otherwise something may be stored, so the next call must use the same id.
+    if (mayBeStored || !(error instanceof Refusal)) {
       platform.accessCache.set(failedCallKey(holder), {});
       await platform.db.idempotency.updateOne(ownClaim, { $set: { claimedAt: new Date(0) } }).catch(() => undefined);
     } else await platform.db.idempotency.deleteOne(ownClaim).catch(() => undefined);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { refuse } from '../../../lib/base/errors.ts';
 import { limits } from '../../../lib/base/limits.ts';
 import { type Answer } from '../../harness/api.ts';
 import { beforeNextQuery, interceptNext } from '../../harness/intercept.ts';
@@ -141,6 +142,16 @@ describe('Idempotency-Key', () => {
     await changeClaim(first.id, { answer: null, claimedAt: new Date(0) });
     const { status, body } = await post(key);
     expect([status, body.id]).to.deep.equal([201, first.id]);
+    expect(await stored(key)).to.equal(1);
+  });
+
+  it('a repeated call that is refused does not release the key of a call that may have stored a message', async () => {
+    const key = freshKey();
+    const { body: first } = await post(key);
+    await changeClaim(first.id, { answer: null, claimedAt: new Date(0) });
+    interceptNext(api.platform.db.messages, 'insertOne', async () => refuse('unavailable'));
+    expect((await post(key)).status).to.equal(503);
+    expect((await post(key)).body.id).to.equal(first.id);
     expect(await stored(key)).to.equal(1);
   });
 
