@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
+import { toTimeout } from '../../lib/store/mongo/grouped-inserts.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { idClockKey, inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
@@ -132,19 +133,19 @@ describe('Messages: order of ids', () => {
   it('answers 503 and inserts nothing when the process was paused until the id may have expired', async () => {
     const { config, ids } = first.platform;
     const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 0);
-    const fault = await order
-      .write([seeded.channelIds[3] as string], async (_ids, within) => ({ result: within(), isStored: false }))
-      .catch((error: unknown) => error);
-    expect(fault).to.have.property('code', 'unavailable');
+    const { deadlineMs } = await order.reserve([seeded.channelIds[3] as string]);
+    expect(() => toTimeout(deadlineMs))
+      .to.throw()
+      .with.property('code', 'unavailable');
   });
 
   it('records only a stored message as the newest one', async () => {
     const { config, ids } = first.platform;
     const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 1);
     const write = async (isStored: boolean): Promise<string> => {
-      const { result, released } = await order.write(['1'], async ([id]) => ({ result: id as string, isStored }));
-      await released;
-      return result;
+      const reserved = await order.reserve(['1']);
+      await order.release(reserved, { isStored });
+      return reserved.ids[0] as string;
     };
     const stored = await write(true);
     await write(false);

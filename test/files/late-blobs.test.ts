@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { postWithFiles } from '../../lib/domain/files/attachments.ts';
+import { toStoredAttachment } from '../../lib/domain/files/attachment-updates.ts';
+import { discardPostFiles, finishPostFiles, storePostFiles } from '../../lib/domain/files/attachments.ts';
 import { decideMessageFiles, sweepFiles } from '../../lib/domain/files/files.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
@@ -20,12 +21,17 @@ describe('files that are written only after the sweep has deleted their document
       await platform.blobs.put(...blob);
     };
     const template = (await platform.db.messages.findOne()) as MessageDoc;
-    return postWithFiles(
-      { ...platform, blobs: { ...platform.blobs, put } },
-      { messageId, channelId: server.general, accountId: owner.id, serverId: server.id },
-      [{ path, filename: 'a.txt', contentType: 'text/plain', size: 5, sha256: '', head: Buffer.from('bytes'), megapixels: 50 }],
-      (attachments) => store({ ...template, _id: messageId, channelId: server.general, attachments }),
-    );
+    const late = { ...platform, blobs: { ...platform.blobs, put } };
+    const files = await storePostFiles(late, { messageId, channelId: server.general, accountId: owner.id, serverId: server.id }, [
+      { path, filename: 'a.txt', contentType: 'text/plain', size: 5, sha256: '', head: Buffer.from('bytes'), megapixels: 50 },
+    ]);
+    try {
+      const message = { ...template, _id: messageId, channelId: server.general, attachments: files.map(toStoredAttachment) };
+      return await finishPostFiles(late, files, await store(message));
+    } catch (error) {
+      await discardPostFiles(late, files, error);
+      throw error;
+    }
   };
   const expectNothing = async (): Promise<void> => {
     await expectNoOrphans(api);

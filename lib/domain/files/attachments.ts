@@ -8,7 +8,7 @@ import { sniffImage, toPlainFileType } from '../../base/magic.ts';
 import { isIsoMedia, removeMetadata } from '../../base/metadata.ts';
 import { isUnavailable } from '../../store/mongo/database.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
-import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
+import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
 import { toStoredAttachment, updateAttachment } from './attachment-updates.ts';
 import { decideFiles, deleteLateBlobs, refsFilter } from './files.ts';
@@ -109,42 +109,41 @@ export async function waitForConversions(platform: FilesPlatform, docs: readonly
   return current;
 }
 
+/** Deletes the files of a post whose message was not stored, or was stored by an earlier call. Those of a message that was inserted before the error stay. */
+const discardFiles = (platform: FilesPlatform, docs: readonly FileDoc[]): Promise<void> =>
+  deleteLateBlobs(platform, docs)
+    .then(async () => decideFiles(platform, await reloadFiles(platform, docs))) // reads the message
+    .catch((error: unknown) => platform.log.warn({ err: error }, 'files could not be removed; the sweep will remove them'));
+
+/** Discards the files of a post that failed with `error`. While the database is unavailable, it is unknown whether the message was inserted: the sweep decides. */
+export async function discardPostFiles(platform: FilesPlatform, docs: readonly FileDoc[], error: unknown): Promise<void> {
+  if (docs.length > 0 && !isUnavailable(error)) await discardFiles(platform, docs);
+}
+
 /**
- * Posts a message with `files`: stores them, waits for their images, and passes their attachments to `post`, which inserts the message and returns the stored
- * message. Until then the files belong to `owner.messageId`; `post` calls `prepare` with the message's own id before the insert. If `post` fails, or returns a
- * message of an earlier call, the files are deleted. If the process dies meanwhile, the sweep keeps or deletes the files, depending on whether the message
- * exists.
+ * Stores the files of a post and waits for their images. Until the message is stored, they belong to `owner.messageId`. The post is then finished by
+ * `finishPostFiles`, or by `discardPostFiles`. If the process dies meanwhile, the sweep keeps or deletes the files, depending on whether the message exists.
  */
-export async function postWithFiles(
-  platform: FilesPlatform,
-  owner: Uploader,
-  files: readonly ReceivedFile[],
-  post: (attachments: StoredAttachment[], prepare?: (messageId: string) => Promise<unknown>) => Promise<MessageDoc>,
-): Promise<MessageDoc> {
-  if (files.length === 0) return post([]);
+export async function storePostFiles(platform: FilesPlatform, owner: Uploader, files: readonly ReceivedFile[]): Promise<FileDoc[]> {
+  if (files.length === 0) return [];
   const now = new Date(platform.now());
   const docs = files.map((file) => newFileDoc(platform, owner, file, now));
-  // `decideFiles` reads the message: if it was inserted before the error, it keeps its files.
-  const discard = (): Promise<void> =>
-    deleteLateBlobs(platform, docs)
-      .then(async () => decideFiles(platform, await reloadFiles(platform, docs)))
-      .catch((error: unknown) => platform.log.warn({ err: error }, 'files could not be removed; the sweep will remove them'));
   try {
     await storeFiles(platform, docs, files);
-    const converted = await waitForConversions(platform, docs);
-    const prepare = (messageId: string) => platform.db.files.updateMany(refsFilter(docs), { $set: { messageId } });
-    const message = await post(converted.map(toStoredAttachment), prepare);
-    failpoint(platform.config, 'after-message-write');
-    if (!message.attachments.some(({ id }) => id === docs[0]?._id)) {
-      await discard();
-      return message;
-    }
-    return await finishPost(platform, message, converted).catch(() => message);
+    return await waitForConversions(platform, docs);
   } catch (error) {
-    // While the database is unavailable, it is unknown whether the message was inserted: the sweep decides.
-    if (!isUnavailable(error)) await discard();
+    await discardPostFiles(platform, docs, error);
     throw error;
   }
+}
+
+/** Ends a post with files: returns its message with the attachments as they are now, and deletes the files if the message is that of an earlier call. */
+export async function finishPostFiles(platform: FilesPlatform, docs: readonly FileDoc[], message: MessageDoc): Promise<MessageDoc> {
+  if (docs.length === 0) return message;
+  failpoint(platform.config, 'after-message-write');
+  if (message.attachments.some(({ id }) => id === docs[0]?._id)) return finishPost(platform, message, docs).catch(() => message);
+  await discardFiles(platform, docs);
+  return message;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { channelKinds } from '../../base/channel-kinds.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
+import { toTimeout } from '../../store/mongo/grouped-inserts.ts';
 import { insertMissing } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { crosspostsIndex, type MessageDoc, type MessageDraft } from '../../store/mongo/models/message.ts';
@@ -98,18 +99,21 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
     }))
     .filter(({ draft }) => hasContent(draft));
   if (performance.now() - startMs > chunkMaxMs) throw new Error('copying to followers was paused for too long; the job is retried');
-  const { result: ids, released } = await platform.messageOrder.write(
-    copies.map(({ draft }) => draft.channelId),
-    async (newIds, within, areInFlight) => {
-      const docs = copies.map(({ draft }, at) => toInserted(toMessageDoc(draft, newIds[at] as string), areInFlight));
-      const moves = docs.flatMap(({ _id: messageId, attachments }) =>
-        attachments.map(({ id, key }) => ({ updateOne: { filter: { _id: id, key }, update: { $set: { messageId } } } })),
-      );
-      if (moves.length) await platform.db.files.bulkWrite(moves);
-      return { result: newIds, isStored: await insertMissing(messages, docs, within()) };
-    },
-  );
-  if (files.size > 0) await decideCopies(platform, [...owners.map(({ messageId }) => messageId), ...ids]);
+  const reserved = await platform.messageOrder.reserve(copies.map(({ draft }) => draft.channelId));
+  let released: Promise<boolean>;
+  try {
+    const docs = copies.map(({ draft }, at) => toInserted(toMessageDoc(draft, reserved.ids[at] as string), reserved.areInFlight));
+    const moves = docs.flatMap(({ _id: messageId, attachments }) =>
+      attachments.map(({ id, key }) => ({ updateOne: { filter: { _id: id, key }, update: { $set: { messageId } } } })),
+    );
+    if (moves.length) await platform.db.files.bulkWrite(moves);
+    const isStored = await insertMissing(messages, docs, toTimeout(reserved.deadlineMs));
+    released = platform.messageOrder.release(reserved, { isStored });
+  } catch (error) {
+    platform.messageOrder.releaseFailed(reserved, error);
+    throw error;
+  }
+  if (files.size > 0) await decideCopies(platform, [...owners.map(({ messageId }) => messageId), ...reserved.ids]);
   await released;
 }
 

@@ -111,12 +111,12 @@ const postNotice = (platform: EnqueuePlatform, notice: NoticeDoc): Promise<void>
 export async function postSystemMessage(platform: EnqueuePlatform, userId: string, noticeId: string, content: string): Promise<void> {
   const dm = await openSystemDm(platform, userId);
   if (!dm) return;
-  platform.ids.markUsed(idTimeMs(dm.activeId) + 1); // the message's id must be above all ids of the DM, whichever clock made them
   const context = { channelId: dm._id, serverId: null, permissions: 0, access: null, channel: null, dm };
   const parts = { context, authorId: systemAccount._id, content, embeds: [] };
   const message = { ...(await composeMessage(platform, parts)), noticeId };
   try {
-    await storeMessage(platform, message);
+    // Its id is above all ids of the DM, whichever clock made them.
+    await storeMessage(platform, message, { after: idTimeMs(dm.activeId) + 1 });
   } catch (error) {
     if (!isDuplicateKey(error)) throw error;
   }

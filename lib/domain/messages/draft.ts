@@ -7,11 +7,13 @@ import { countCodePoints, isBlank, toWellFormed } from '../../base/text.ts';
 import type { Embed } from '../../contract/embed.ts';
 import { isDuplicateKey } from '../../store/mongo/database.ts';
 import { insertGrouped } from '../../store/mongo/grouped-inserts.ts';
+import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, MessageDraft, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import type { ChannelContext } from '../channels/context.ts';
 import { recordDmPost } from '../channels/dm-activity.ts';
 import { recordThreadPost } from '../channels/thread-activity.ts';
+import { refsFilter } from '../files/files.ts';
 import { createPreviewMark } from '../previews/links.ts';
 import { enqueuePreviews } from '../previews/queue.ts';
 import { loadAccounts } from '../views/accounts.ts';
@@ -197,43 +199,59 @@ export const toMessageDoc = (draft: MessageDraft, _id: string): MessageDoc => ({
 export const findMessageByCreateId = ({ db }: Platform, channelId: string, createId: string): Promise<MessageDoc | null> =>
   db.messages.findOne({ channelId, createId });
 
+/** Inserts a message. Returns the message that its create request has stored before, as it is now, and then inserts nothing; null if there is none. */
+async function insertOnce(platform: Platform, message: MessageDoc, deadlineMs: number): Promise<MessageDoc | null> {
+  const { channelId, createId, authorId } = message;
+  try {
+    await insertGrouped(platform.db.messages, message, deadlineMs);
+    return null;
+  } catch (error) {
+    const existing = isDuplicateKey(error) && createId !== undefined ? await findMessageByCreateId(platform, channelId, createId) : null;
+    if (existing?.authorId !== authorId) throw error;
+    return existing;
+  }
+}
+
 /** How a message is stored. */
 export interface StoreOptions {
   /** Echoed in MESSAGE_CREATE. */
   nonce?: string | undefined;
-  /** Called with the id before the insert. It must be fast, because readers of the channel wait until the insert has ended. */
-  prepare?: ((messageId: string) => Promise<unknown>) | undefined;
+  /** The files of its attachments, which belong to it before it is inserted. */
+  files?: readonly FileDoc[];
+  /** A time in Unix milliseconds that its id is above. */
+  after?: number;
 }
 
 /**
- * Stores a message, whose MESSAGE_CREATE is then pending, and wakes the channel's relay. Its id is taken immediately before the insert. If the same create
- * request has stored a message before, it returns that message as it is now, so a request repeated after a crash makes no second message.
+ * Stores a message, whose MESSAGE_CREATE is then pending: reserve the id, insert, release the id, wake the relay. The id is taken immediately before the insert,
+ * because readers of the channel wait until it is released. A create request that is repeated after a crash stores no second message: it returns that of the
+ * first, as it is now.
  */
 export async function storeMessage(
   platform: EnqueuePlatform,
   draft: MessageDraft,
-  { nonce, prepare }: StoreOptions = {},
+  { nonce, files = [], after }: StoreOptions = {},
 ): Promise<MessageDoc> {
-  const { channelId, createId } = draft;
+  const { db, messageOrder, tracing } = platform;
+  const { channelId } = draft;
   if (draft.thread) await recordThreadPost(platform, draft);
-  const trace = platform.tracing.current();
-  const { result: message, released } = await platform.tracing.run('insert message', {}, () =>
-    platform.messageOrder.write([channelId], async ([id], within, isInFlight) => {
-      const newMessage: MessageDoc = { ...toMessageDoc(draft, id as string), ...(nonce === undefined ? {} : { nonce }), ...trace };
-      await prepare?.(newMessage._id);
-      try {
-        const stored = toInserted(newMessage, isInFlight);
-        await insertGrouped(platform.db.messages, stored, within);
-        return { result: newMessage, isStored: true, messages: [stored] };
-      } catch (error) {
-        if (!isDuplicateKey(error)) throw error;
-        const existing = createId === undefined ? null : await findMessageByCreateId(platform, channelId, createId);
-        if (existing?.authorId !== draft.authorId) throw error;
-        return { result: existing, isStored: false };
-      }
-    }),
-  );
-  void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
+  const marks = { ...(nonce === undefined ? {} : { nonce }), ...tracing.current() };
+  const message = await tracing.run('insert message', {}, async () => {
+    const reserved = await messageOrder.reserve([channelId], after);
+    try {
+      const messageId = reserved.ids[0] as string;
+      if (files.length > 0) await db.files.updateMany(refsFilter(files), { $set: { messageId } });
+      const created: MessageDoc = { ...toMessageDoc(draft, messageId), ...marks };
+      const inserted = toInserted(created, reserved.areInFlight);
+      const existing = await insertOnce(platform, inserted, reserved.deadlineMs);
+      const released = messageOrder.release(reserved, { isStored: existing === null, messages: [inserted] });
+      void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
+      return existing ?? created;
+    } catch (error) {
+      messageOrder.releaseFailed(reserved, error);
+      throw error;
+    }
+  });
   if (message.previewsAt) await enqueuePreviews(platform, message);
   if (message.serverId === null && !message.deleted) await recordDmPost(platform, message);
   return message;

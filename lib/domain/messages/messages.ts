@@ -15,7 +15,8 @@ import { markOwnPost } from '../channels/reads.ts';
 import { requireNoCooldown, startCooldown } from '../channels/slowmode.ts';
 import { decrementMessageCount } from '../channels/thread-activity.ts';
 import { addEvent, createEntry, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
-import { postWithFiles, type ReceivedFile } from '../files/attachments.ts';
+import { toStoredAttachment } from '../files/attachment-updates.ts';
+import { discardPostFiles, finishPostFiles, type ReceivedFile, storePostFiles } from '../files/attachments.ts';
 import { markFilesUndecided } from '../files/files.ts';
 import { editPreviews } from '../previews/links.ts';
 import { enqueuePreviews } from '../previews/queue.ts';
@@ -51,7 +52,7 @@ const findAuthorErrors = (actor: Actor, embeds: readonly unknown[] | undefined):
   !actor.isBot && embeds?.length ? [{ path: '/embeds', message: 'Only bots can send embeds.' }] : [];
 
 /**
- * Posts a message (docs/behavior/messages.md#posting). Needs View Channel and Send Messages, and Attach Files for `files`. One write stores the message and its
+ * Posts a message (docs/behavior/messages.md#posting): authorize, draft, files, store. Needs View Channel and Send Messages, and Attach Files for `received`. One write stores the message and its
  * event. The message gets its id when it is stored; until then `create` identifies the post. Refuses with 400 if there is nothing to show, if a person sends
  * embeds, or if `replyTo` is not in this channel. Slow mode is checked last, so a refused post starts no cooldown, but before any file is stored.
  */
@@ -61,34 +62,39 @@ export async function postMessage(
   channelId: string,
   input: MessageInput,
   create: CreateRequest,
-  files: readonly ReceivedFile[] = [],
+  received: readonly ReceivedFile[] = [],
 ): Promise<Message> {
   const context = await requireMessageChannel(
     platform,
     actor,
     channelId,
     'Send Messages',
-    ...(files.length ? (['Attach Files'] as const) : []),
+    ...(received.length ? (['Attach Files'] as const) : []),
   );
   const replyTo = input.replyTo ? await findOriginal(platform, channelId, input.replyTo) : null;
-  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: files.length }, [
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [], files: received.length }, [
     ...findAuthorErrors(actor, input.embeds),
     ...(input.replyTo && !replyTo ? [{ path: '/replyTo', message: 'This message is not in this channel.' }] : []),
   ]);
   await startCooldown(platform, context, actor.id, create.id);
   const owner = { messageId: create.id, channelId, accountId: actor.id, serverId: context.serverId };
-  const stored = await postWithFiles(platform, owner, files, async (attachments, prepare) => {
+  const files = await storePostFiles(platform, owner, received);
+  let stored: MessageDoc;
+  try {
     const composed = await composeMessage(platform, {
       ...toCreateIdField(create),
       context,
       authorId: actor.id,
       ...draft,
-      attachments,
+      attachments: files.map(toStoredAttachment),
       replyTo,
       ...(input.mentionReply === undefined ? {} : { mentionReply: input.mentionReply }),
     });
-    return storeMessage(platform, composed, { nonce: input.nonce, prepare });
-  });
+    stored = await finishPostFiles(platform, files, await storeMessage(platform, composed, { nonce: input.nonce, files }));
+  } catch (error) {
+    await discardPostFiles(platform, files, error);
+    throw error;
+  }
   if (!actor.isBot) await markOwnPost(platform, stored);
   const view = await toMessage(platform, stored, actor.account);
   return input.nonce === undefined ? view : { ...view, nonce: input.nonce };

@@ -59,10 +59,10 @@ const findNextDelivery = async ({ db }: Platform, webhookId: string): Promise<De
     },
   );
 
-/** Makes the next ids of this process greater than the id of the newest message in the channel, even if that was made by a clock that is ahead. */
-async function advanceIds(platform: Platform, { channelId }: WebhookDoc): Promise<void> {
+/** A time that the id of the next message in the channel is above: that of the newest one, even if it was made by a clock that is ahead. */
+async function findIdBound(platform: Platform, { channelId }: WebhookDoc): Promise<number> {
   const newest = await findNewestMessageId(platform, channelId);
-  if (newest !== null) platform.ids.markUsed(idTimeMs(newest) + 1);
+  return newest === null ? 0 : idTimeMs(newest) + 1;
 }
 
 /** Marks a delivery as begun and fixes the content of its message, before the message is stored. Returns null if another run changed the delivery first. */
@@ -120,8 +120,8 @@ const toPostedOutcome = ({ more }: DeliveryDoc, { _id: messageId }: MessageDoc):
   messageId,
 });
 
-/** Posts one delivery if the webhook's rate allows it. Otherwise returns after how many milliseconds it may. */
-async function postDelivery(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc): Promise<number | null> {
+/** Posts one delivery if the webhook's rate allows it, under an id above the time `after`. Otherwise returns after how many milliseconds it may. */
+async function postDelivery(platform: WorkerPlatform, webhook: WebhookDoc, delivery: DeliveryDoc, after: number): Promise<number | null> {
   const existing = await findStoredMessage(platform, webhook, delivery);
   if (existing) {
     await setOutcome(platform, delivery, toPostedOutcome(delivery, existing));
@@ -139,6 +139,7 @@ async function postDelivery(platform: WorkerPlatform, webhook: WebhookDoc, deliv
       content: '',
       embeds: [toDeliveryEmbed(claimed)],
       canMention: false,
+      after,
     });
   } catch (error) {
     await handlePostError(platform, claimed, error);
@@ -155,11 +156,11 @@ async function postDelivery(platform: WorkerPlatform, webhook: WebhookDoc, deliv
 async function postWaiting(platform: WorkerPlatform, webhook: LockedWebhook, shouldContinue: () => boolean): Promise<number | null> {
   await mergeOverflow(platform, webhook._id, shouldContinue);
   await trimDeliveries(platform, webhook._id, shouldContinue);
-  for (let hasAdvanced = false; shouldContinue(); hasAdvanced = true) {
+  for (let after: number | null = null; shouldContinue(); ) {
     const next = await findNextDelivery(platform, webhook._id);
     if (!next) return null;
-    if (!hasAdvanced) await advanceIds(platform, webhook);
-    const waitMs = await postDelivery(platform, webhook, next);
+    after ??= await findIdBound(platform, webhook);
+    const waitMs = await postDelivery(platform, webhook, next, after);
     if (waitMs !== null) return waitMs;
   }
   return 0;

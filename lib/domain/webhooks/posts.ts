@@ -36,6 +36,8 @@ export interface WebhookMessage {
   embeds: Embed[];
   /** Whether its content may mention anybody. Posts of code hosts never do (docs/behavior/webhooks.md#webhook-messages). */
   canMention: boolean;
+  /** A time in Unix milliseconds that the id of its message is above. */
+  after?: number;
 }
 
 /** Removes the mentions from a composed message, whatever its content says. */
@@ -54,13 +56,17 @@ const withoutMentions = ({ pings: _pings, ...message }: MessageDraft): MessageDr
 export async function storeWebhookMessage(
   platform: FilesPlatform,
   webhook: WebhookDoc,
-  { content, embeds, canMention, createId }: WebhookMessage,
+  { content, embeds, canMention, createId, after }: WebhookMessage,
 ): Promise<MessageDoc> {
   const { _id: authorId, name } = webhook;
   const context = await requireWebhookContext(platform, webhook);
   const composed = await composeMessage(platform, { createId, context, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
-  const stored = await storeMessage(platform, { ...(canMention ? composed : withoutMentions(composed)), face });
+  const stored = await storeMessage(
+    platform,
+    { ...(canMention ? composed : withoutMentions(composed)), face },
+    after === undefined ? {} : { after },
+  );
   if (await exists(platform.db.webhooks, { _id: authorId })) return stored;
   await replaceWithTombstone(platform, stored);
   return refuse('not_found', { what: 'webhook' });

@@ -1,4 +1,5 @@
 import { mongo } from 'mongoose';
+import { refuse } from '../../base/errors.ts';
 import { type Collection, isUnavailable, isWriteConflict } from './database.ts';
 import { findWriteErrors } from './insert.ts';
 
@@ -11,12 +12,15 @@ const maxDocuments = 100;
 const aloneMs = 5_000;
 
 type Document = { _id: string };
-/** Returns how long an insert may take from now on, in milliseconds; throws when it is too late. */
-type GetTimeout = () => { timeoutMS: number };
+/** How long a command may take that must have ended by `deadlineMs`, by the process' monotonic clock, as an option. Refuses `unavailable` when it is too late. */
+export function toTimeout(deadlineMs: number): { timeoutMS: number } {
+  const timeoutMS = Math.floor(deadlineMs - performance.now());
+  return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
+}
 
 interface Waiting {
   doc: Document;
-  getTimeout: GetTimeout;
+  deadlineMs: number;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -30,9 +34,9 @@ interface Inserts {
 
 const insertsByCollection = new WeakMap<object, Inserts>();
 
-async function insertAlone(collection: Collection<Document>, { doc, getTimeout, resolve, reject }: Waiting): Promise<boolean> {
+async function insertAlone(collection: Collection<Document>, { doc, deadlineMs, resolve, reject }: Waiting): Promise<boolean> {
   try {
-    await collection.insertOne(doc, getTimeout());
+    await collection.insertOne(doc, toTimeout(deadlineMs));
     resolve();
     return true;
   } catch (error) {
@@ -52,9 +56,9 @@ function findRefused(error: unknown, group: readonly Waiting[]): readonly Waitin
 /** Inserts documents by one command; those that it refuses once more alone, which gives each its own error. False when the database was unavailable. */
 async function insertTogether(collection: Collection<Document>, group: readonly Waiting[]): Promise<boolean> {
   let timeoutMS = Number.POSITIVE_INFINITY;
-  const inTime = group.filter(({ getTimeout, reject }) => {
+  const inTime = group.filter(({ deadlineMs, reject }) => {
     try {
-      timeoutMS = Math.min(timeoutMS, getTimeout().timeoutMS);
+      timeoutMS = Math.min(timeoutMS, toTimeout(deadlineMs).timeoutMS);
       return true;
     } catch (error) {
       reject(error);
@@ -92,15 +96,15 @@ function startInsert(collection: Collection<Document>, inserts: Inserts): void {
 
 /**
  * Inserts a document. Documents that come while two inserts into the collection run are inserted together by the next command, which costs the database a third
- * of single inserts. `getTimeout` is called just before the command is sent. Rejects with the error of this document alone, also if others of the command are
+ * of single inserts. The insert has ended by `deadlineMs` (`toTimeout`). Rejects with the error of this document alone, also if others of the command are
  * refused; if the database does not answer, with the error of the command.
  */
-export function insertGrouped<T extends Document>(collection: Collection<T>, doc: NoInfer<T>, getTimeout: GetTimeout): Promise<void> {
+export function insertGrouped<T extends Document>(collection: Collection<T>, doc: NoInfer<T>, deadlineMs: number): Promise<void> {
   const untyped = collection as unknown as Collection<Document>;
   const inserts = insertsByCollection.get(collection) ?? { waiting: [], running: 0, aloneUntilMs: 0 };
   insertsByCollection.set(collection, inserts);
   return new Promise((resolve, reject) => {
-    const waiting = { doc, getTimeout, resolve, reject };
+    const waiting = { doc, deadlineMs, resolve, reject };
     inserts.waiting.push(waiting);
     if (inserts.running < maxRunning || performance.now() < inserts.aloneUntilMs) startInsert(untyped, inserts);
     else setTimeout(() => inserts.waiting.includes(waiting) && startInsert(untyped, inserts), maxWaitMs);

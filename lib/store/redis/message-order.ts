@@ -1,4 +1,3 @@
-import { refuse } from '../../base/errors.ts';
 import { composeId, type IdSource, idEpochMs } from '../../base/ids.ts';
 import { pollUntil } from '../../base/poll.ts';
 import { isUnavailable } from '../mongo/database.ts';
@@ -81,23 +80,24 @@ export interface EndedInserts {
   doubtful: Pick<MessageDoc, '_id' | 'channelId'>[];
 }
 
-/** How an insert ended. */
-export interface InsertOutcome<T> {
-  result: T;
-  /** Whether it stored a message under each of its ids. If so, they are recorded as the newest of their channels. */
+/** Ids that were taken for inserts, one for each channel. */
+export interface Reservation {
+  channelIds: readonly string[];
+  ids: readonly string[];
+  /** Whether the ids are recorded as in flight, which they are not while Redis is unavailable. */
+  areInFlight: boolean;
+  /** The entries in flight; null for an id that was taken while Redis was unavailable. */
+  entries: readonly (string | null)[];
+  /** Until when the inserts must have ended, by the process' monotonic clock: after that the ids expire. Pass `toTimeout(deadlineMs)` to the database. */
+  deadlineMs: number;
+}
+
+/** What was stored under reserved ids. */
+export interface InsertOutcome {
+  /** Whether a message was stored under each of the ids. If so, they are recorded as the newest of their channels. */
   isStored: boolean;
   /** The messages, in the order of the ids. If they are given, a worker that stays with a channel need not read them from the database. */
   messages?: readonly MessageDoc[];
-}
-
-/** The result of an insert, and a promise for the release of its ids. */
-export interface WriteResult<T> {
-  result: T;
-  /**
-   * Resolves once readers and the relay can see that the insert has ended; never rejects. False when a channel had no worker to wake: the caller then has to
-   * wake the relay.
-   */
-  released: Promise<boolean>;
 }
 
 /**
@@ -111,15 +111,16 @@ export interface WriteResult<T> {
  */
 export interface MessageOrder {
   /**
-   * Runs `insert` with a new id for each of `channelIds`. `insert` must pass the options that `getTimeout` returns to the database: their timeout ends the
-   * command before the ids expire. `getTimeout` refuses `unavailable` if the process was paused for so long that they may have expired. If `insert` rejects,
-   * its ids are released too, unless the outcome is unknown. `areInFlight`: whether the ids are recorded as in flight, which they are not while Redis is
-   * unavailable.
+   * Takes a new id for each of `channelIds`. Every reservation is ended by `release`, or by `releaseFailed`. `after`: a time in Unix milliseconds that the ids are
+   * above.
    */
-  write<T>(
-    channelIds: readonly string[],
-    insert: (ids: string[], getTimeout: () => { timeoutMS: number }, areInFlight: boolean) => Promise<InsertOutcome<T>>,
-  ): Promise<WriteResult<T>>;
+  reserve(channelIds: readonly string[], after?: number): Promise<Reservation>;
+  /**
+   * Ends inserts, so that readers and the relay see it; never rejects. False when a channel had no worker to wake: the caller then has to wake the relay.
+   */
+  release(reservation: Reservation, outcome: InsertOutcome): Promise<boolean>;
+  /** Ends inserts that failed with `error`, unless it is unknown whether they can still take effect: then their ids expire. */
+  releaseFailed(reservation: Reservation, error: unknown): void;
   /** Which inserts have ended. Rejects while Redis is unavailable. */
   readEndedInserts(): Promise<EndedInserts>;
   /** The current horizon of a channel, with its newest message; null while Redis is unavailable. */
@@ -128,12 +129,6 @@ export interface MessageOrder {
   readonly newestMessages: NewestMessages;
   /** Waits until no id below the horizon is in flight, but not longer than an insert can last. Returns the bound. */
   waitForInserts(channelId: string, horizon: Horizon): Promise<string>;
-}
-
-/** An id that was taken, and its entry in flight; null when it was taken while Redis was unavailable. */
-interface ReservedId {
-  id: string;
-  entry: string | null;
 }
 
 /** Binds the order of messages to `redis`. `timeoutFactor` multiplies every wait for a store. */
@@ -145,7 +140,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
   /** Takes a new id and records it as in flight; while Redis is unavailable, it is not recorded. */
-  const reserve = async (channelId: string): Promise<ReservedId> => {
+  const reserveOne = async (channelId: string): Promise<{ id: string; entry: string | null }> => {
     if (redis.status === 'ready')
       try {
         const partition = keys.partitionOf(channelId);
@@ -191,32 +186,27 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     );
   };
 
+  const release = async (
+    { channelIds, ids: reservedIds, entries }: Reservation,
+    { isStored, messages = [] }: InsertOutcome,
+  ): Promise<boolean> => {
+    const endAt = (channelId: string, at: number): Promise<boolean> =>
+      endInsert(channelId, entries[at] ?? null, isStored ? (reservedIds[at] ?? null) : null, isStored ? toWakeMessage(messages[at]) : '');
+    return !(await Promise.all(channelIds.map(endAt))).includes(false);
+  };
+
   return {
     newestMessages: createNewestMessages(redis, keys),
-    async write(channelIds, insert) {
+    async reserve(channelIds, after = 0) {
+      ids.markUsed(after);
       const deadlineMs = performance.now() + insertTimeoutMs * timeoutFactor;
-      const reserved = await Promise.all(channelIds.map(reserve));
-      const endInserts = async (isStored: boolean, messages: readonly MessageDoc[] = []): Promise<boolean> => {
-        const endReserved = ({ id, entry }: ReservedId, index: number): Promise<boolean> =>
-          endInsert(channelIds[index] as string, entry, isStored ? id : null, isStored ? toWakeMessage(messages[index]) : '');
-        const wokenFlags = await Promise.all(reserved.map(endReserved));
-        return !wokenFlags.includes(false);
-      };
-      const getTimeout = (): { timeoutMS: number } => {
-        const timeoutMS = Math.floor(deadlineMs - performance.now());
-        return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
-      };
-      try {
-        const { result, isStored, messages } = await insert(
-          reserved.map(({ id }) => id),
-          getTimeout,
-          reserved.every(({ entry }) => entry !== null),
-        );
-        return { result, released: endInserts(isStored, messages) };
-      } catch (error) {
-        if (!isUnavailable(error)) void endInserts(false);
-        throw error;
-      }
+      const reserved = await Promise.all(channelIds.map(reserveOne));
+      const entries = reserved.map(({ entry }) => entry);
+      return { channelIds, ids: reserved.map(({ id }) => id), entries, areInFlight: !entries.includes(null), deadlineMs };
+    },
+    release,
+    releaseFailed(reservation, error) {
+      if (!isUnavailable(error)) void release(reservation, { isStored: false });
     },
     async readEndedInserts() {
       const replies = await Promise.all(
