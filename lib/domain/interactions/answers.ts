@@ -54,14 +54,16 @@ export async function requireAnswerContext(platform: Platform, { serverId, chann
   return { channelId, serverId, permissions, access, channel, dm: null };
 }
 
-/** Makes the message of an answer without storing it. Refuses a message that shows nothing (400) and a channel that no longer exists (404). */
+/** The content of an answer. Refuses one that shows nothing (400). */
+const checkAnswer = ({ content = '', embeds = [] }: MessageEdit): ReturnType<typeof checkDraft> => checkDraft({ content, embeds });
+
+/** Makes the message of an answer, whose content was checked, without storing it. Refuses a channel that no longer exists (404). */
 async function composeAnswer(
   platform: Platform,
   interaction: InteractionDoc,
-  input: FollowupInput,
+  draft: ReturnType<typeof checkDraft>,
   createId: string,
 ): Promise<MessageDraft> {
-  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const { botId: authorId, userId, command } = interaction;
   const context = await requireAnswerContext(platform, interaction);
   const interactionLine = { id: interaction._id, userId, name: command.name };
@@ -164,17 +166,18 @@ export async function decideAnswer(
   newId: string,
   extraFields: object = {},
 ): Promise<DecidedAnswer> {
-  if (answer.type === 'message') checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
+  const draft = answer.type === 'message' ? checkAnswer(answer) : null;
   if (interaction.state !== 'created') return refuseLateAnswer(platform, interaction);
-  if (answer.type === 'defer') {
+  const isEphemeral = answer.ephemeral === true;
+  if (draft === null) {
     await requireAnswerContext(platform, interaction);
-    const set = { ...extraFields, state: 'deferred', openedAt: '$$NOW', ephemeral: answer.ephemeral === true };
+    const set = { ...extraFields, state: 'deferred', openedAt: '$$NOW', ephemeral: isEphemeral };
     const events = [createUpdateEntry(platform, interaction, 'deferred')];
     const moved = await transition(platform, interaction._id, { from: 'created', window: windows.firstAnswer, set, events });
     return moved ? { interaction: moved, message: null, ephemeralView: null } : refuseLateAnswer(platform, interaction);
   }
-  const message = await composeAnswer(platform, interaction, answer, newId);
-  const decided = await decideMessageAnswer(platform, interaction, message, answer.ephemeral === true, extraFields);
+  const message = await composeAnswer(platform, interaction, draft, newId);
+  const decided = await decideMessageAnswer(platform, interaction, message, isEphemeral, extraFields);
   return decided ?? refuseLateAnswer(platform, interaction);
 }
 
@@ -207,7 +210,7 @@ export async function answerDeferredByEdit(
   interaction: InteractionDoc,
   edit: MessageEdit,
 ): Promise<Message | null> {
-  const message = await composeAnswer(platform, interaction, edit, platform.ids.next());
+  const message = await composeAnswer(platform, interaction, checkAnswer(edit), platform.ids.next());
   return answerDeferred(platform, interaction, message, undefined);
 }
 
@@ -223,10 +226,10 @@ export async function postFollowUp(
 ): Promise<Message> {
   const interaction = await expireIfLate(platform, found);
   const { _id: id, state } = interaction;
-  checkDraft({ content: answer.content ?? '', embeds: answer.embeds ?? [] });
+  const draft = checkAnswer(answer);
   if (state === 'created') refuse('not_answered');
   if (state === 'expired' || !(await isWindowOpen(platform, id, windows.followUps))) refuse('interaction_expired');
-  const message = await composeAnswer(platform, interaction, answer, newId);
+  const message = await composeAnswer(platform, interaction, draft, newId);
   if (state === 'deferred') {
     const first = await answerDeferred(platform, interaction, message, answer.ephemeral);
     if (first) return first;

@@ -7,8 +7,8 @@ import { canView, loadCurrentServerAccess } from '../access/checks.ts';
 import type { OutboxSource, PendingBatch } from '../events/outboxes.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed.ts';
 import { collectTraces } from '../events/traces.ts';
-import { storeMessage } from '../messages/draft.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../views/accounts.ts';
+import { storeAnswer } from './answers.ts';
 import { markExpired, windows } from './states.ts';
 
 type TimedInteraction = InteractionDoc & { leftMs: number };
@@ -59,8 +59,8 @@ async function renderEntry(
 
 /** The pending events of an interaction. Stores the message of a decided answer first. */
 export async function createInteractionBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
-  const { _id, answer, outbox: entries = [] } = interaction;
-  const stored = answer ? await storeMessage(platform, answer) : null;
+  const { _id, outbox: entries = [] } = interaction;
+  await storeAnswer(platform, interaction);
   const events: PlacedEvent[] = [];
   for (const entry of entries) events.push(...(await renderEntry(platform, interaction, entry)));
   return {
@@ -68,11 +68,7 @@ export async function createInteractionBatch(platform: WorkerPlatform, interacti
     traces: collectTraces([interaction]),
     acknowledge: (appended) =>
       platform.acknowledge(appended, null, async () => {
-        await platform.db.interactions.updateOne({ _id }, [
-          ...removeEntries(entries.map((entry) => entry.id)),
-          ...(stored ? [{ $set: { messageId: stored._id } }] : []),
-          { $unset: 'answer' },
-        ]);
+        await platform.db.interactions.updateOne({ _id }, removeEntries(entries.map((entry) => entry.id)));
       }),
   };
 }
