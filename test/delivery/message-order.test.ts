@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
-import { toTimeout } from '../../lib/store/mongo/grouped-inserts.ts';
+import { toTimeoutMs } from '../../lib/store/mongo/insert.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import { idClockKey, inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
@@ -134,7 +134,7 @@ describe('Messages: order of ids', () => {
     const { config, ids } = first.platform;
     const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 0);
     const { deadlineMs } = await order.reserve([seeded.channelIds[3] as string]);
-    expect(() => toTimeout(deadlineMs))
+    expect(() => toTimeoutMs(deadlineMs))
       .to.throw()
       .with.property('code', 'unavailable');
   });

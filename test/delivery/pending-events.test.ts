@@ -232,7 +232,7 @@ describe('Events: pending events while no worker runs', () => {
       const outbox = [{ id: worker.ids.next(), name: 'PINS_UPDATE' as const }];
       return { ...stored, _id: worker.ids.next(), channelId: fixture.channelId, outbox, outboxAt: new Date(n) };
     });
-    await insertMissing(worker.db.messages, many, { timeoutMS: 60_000 });
+    await insertMissing(worker.db.messages, many, performance.now() + 60_000);
     await worker.db.messages.updateOne({ _id: last }, { $set: { outboxAt: new Date(1_000) } });
     const appended: string[] = [];
     const append: WorkerPlatform['append'] = async (place, events, options) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { mongo } from 'mongoose';
 import { Refusal } from '../../lib/base/errors.ts';
-import type { Collection } from '../../lib/store/mongo/database.ts';
+import { type Collection, isUnavailable } from '../../lib/store/mongo/database.ts';
 import { insertGrouped } from '../../lib/store/mongo/grouped-inserts.ts';
 import { startMonitoredApi } from '../harness/api.ts';
 import { holdNext, interceptNext } from '../harness/intercept.ts';
@@ -54,10 +54,23 @@ describe('grouped inserts', () => {
   });
 
   it('when a command fails because the database is away, later ones are inserted alone for a while', async () => {
-    interceptNext(notices(), 'insertMany', () => Promise.reject(new mongo.MongoNetworkError('away')));
+    // As the driver throws it: a bulk error without errors of documents.
+    const away = new mongo.MongoBulkWriteError(
+      new mongo.MongoNetworkError('away') as never,
+      { getWriteConcernError: () => undefined } as never,
+    );
+    expect(isUnavailable(away)).to.equal(true);
+    interceptNext(notices(), 'insertMany', () => Promise.reject(away));
     expect(await insert(named('away', 5))).to.deep.equal(['stored', 'stored', 'away', 'away', 'away']);
     api.commands.length = 0;
     expect(new Set(await insert(named('alone', 9)))).to.deep.equal(new Set(['stored']));
     expect(api.commands.filter((name) => name === 'insert')).to.have.length(9);
+  });
+
+  it('one that the database does not answer is given up in time', async () => {
+    const go = holdNext([notices()], ['insertOne']);
+    const error = await insertGrouped(notices(), { _id: 'unanswered' }, performance.now() + 100).catch((fault: unknown) => fault);
+    expect(isUnavailable(error)).to.equal(true);
+    (await go)();
   });
 });

@@ -1,7 +1,6 @@
 import { channelKinds } from '../../base/channel-kinds.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isBlank } from '../../base/text.ts';
-import { toTimeout } from '../../store/mongo/grouped-inserts.ts';
 import { insertMissing } from '../../store/mongo/insert.ts';
 import type { FollowDoc } from '../../store/mongo/models/follow.ts';
 import { crosspostsIndex, type MessageDoc, type MessageDraft } from '../../store/mongo/models/message.ts';
@@ -107,7 +106,7 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
       attachments.map(({ id, key }) => ({ updateOne: { filter: { _id: id, key }, update: { $set: { messageId } } } })),
     );
     if (moves.length) await platform.db.files.bulkWrite(moves);
-    const isStored = await insertMissing(messages, docs, toTimeout(reserved.deadlineMs));
+    const isStored = await insertMissing(messages, docs, reserved.deadlineMs);
     released = platform.messageOrder.release(reserved, { isStored });
   } catch (error) {
     platform.messageOrder.releaseFailed(reserved, error);

@@ -17,7 +17,7 @@ import { refsFilter } from '../files/files.ts';
 import { createPreviewMark } from '../previews/links.ts';
 import { enqueuePreviews } from '../previews/queue.ts';
 import { loadAccounts } from '../views/accounts.ts';
-import { toInserted } from './new-messages.ts';
+import { addToOutboxes, toInserted } from './new-messages.ts';
 
 /** All texts of an embed that are shown. They count towards its total length. */
 const getEmbedTexts = ({ title, description, author, footer, fields = [] }: Embed): string[] =>
@@ -244,6 +244,8 @@ export async function storeMessage(
       const created: MessageDoc = { ...toMessageDoc(draft, messageId), ...marks };
       const inserted = toInserted(created, reserved.areInFlight);
       const existing = await insertOnce(platform, inserted, reserved.deadlineMs);
+      // If its insert took effect late, the relay may have passed it over.
+      if (existing?.isNew) await addToOutboxes(platform, [existing]);
       const released = messageOrder.release(reserved, { isStored: existing === null, messages: [inserted] });
       void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
       return existing ?? created;

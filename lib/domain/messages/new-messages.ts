@@ -117,7 +117,7 @@ export async function newMessageAgeMs({ db, logState, config, now }: Platform): 
 }
 
 /** Adds the MESSAGE_CREATE of messages that are still new to their outboxes. */
-async function addToOutboxes({ db }: WorkerPlatform, messages: readonly Pick<MessageDoc, '_id' | 'channelId'>[]): Promise<void> {
+export async function addToOutboxes({ db }: Platform, messages: readonly Pick<MessageDoc, '_id' | 'channelId'>[]): Promise<void> {
   const entry = { id: '$_id', name: 'MESSAGE_CREATE', nonce: '$nonce', trace: '$trace' };
   const outbox = { $concatArrays: [[entry], { $ifNull: ['$outbox', []] }] };
   for (let start = 0; start < messages.length; start += writeSize) {

@@ -194,6 +194,8 @@ const unavailableCodes: readonly unknown[] = [50, 91, 189, 11600, writeConflictC
 export function isUnavailable(error: unknown): boolean {
   if (unavailableErrors.some((unavailableError) => error instanceof unavailableError)) return true;
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
+  // `insertMany` and `bulkWrite` throw every error of the driver as one of this class. What the server says has a code.
+  if (error instanceof mongo.MongoBulkWriteError && code === undefined) return true;
   // The driver passes on the error of a socket that was closed while a command was written.
   return unavailableCodes.includes(code) || ((code === 'EPIPE' || code === 'ECONNRESET') && syscall === 'write');
 }

@@ -1,7 +1,6 @@
 import { mongo } from 'mongoose';
-import { refuse } from '../../base/errors.ts';
 import { type Collection, isUnavailable, isWriteConflict } from './database.ts';
-import { findWriteErrors } from './insert.ts';
+import { endWithin, findWriteErrors, toTimeoutMs } from './insert.ts';
 
 /** While this many inserts into a collection run, further documents wait for one to end, but not longer than `maxWaitMs` milliseconds. */
 const maxRunning = 2;
@@ -12,12 +11,6 @@ const maxDocuments = 100;
 const aloneMs = 5_000;
 
 type Document = { _id: string };
-/** How long a command may take that must have ended by `deadlineMs`, by the process' monotonic clock, as an option. Refuses `unavailable` when it is too late. */
-export function toTimeout(deadlineMs: number): { timeoutMS: number } {
-  const timeoutMS = Math.floor(deadlineMs - performance.now());
-  return timeoutMS > 0 ? { timeoutMS } : refuse('unavailable');
-}
-
 interface Waiting {
   doc: Document;
   deadlineMs: number;
@@ -36,7 +29,8 @@ const insertsByCollection = new WeakMap<object, Inserts>();
 
 async function insertAlone(collection: Collection<Document>, { doc, deadlineMs, resolve, reject }: Waiting): Promise<boolean> {
   try {
-    await collection.insertOne(doc, toTimeout(deadlineMs));
+    const maxTimeMS = toTimeoutMs(deadlineMs);
+    await endWithin(maxTimeMS, collection.insertOne(doc, { maxTimeMS }));
     resolve();
     return true;
   } catch (error) {
@@ -55,10 +49,10 @@ function findRefused(error: unknown, group: readonly Waiting[]): readonly Waitin
 
 /** Inserts documents by one command; those that it refuses once more alone, which gives each its own error. False when the database was unavailable. */
 async function insertTogether(collection: Collection<Document>, group: readonly Waiting[]): Promise<boolean> {
-  let timeoutMS = Number.POSITIVE_INFINITY;
+  let maxTimeMS = Number.POSITIVE_INFINITY;
   const inTime = group.filter(({ deadlineMs, reject }) => {
     try {
-      timeoutMS = Math.min(timeoutMS, toTimeout(deadlineMs).timeoutMS);
+      maxTimeMS = Math.min(maxTimeMS, toTimeoutMs(deadlineMs));
       return true;
     } catch (error) {
       reject(error);
@@ -69,7 +63,7 @@ async function insertTogether(collection: Collection<Document>, group: readonly 
   let refused: readonly Waiting[] = [];
   try {
     const docs = inTime.map(({ doc }) => doc);
-    await collection.insertMany(docs, { ordered: false, timeoutMS });
+    await endWithin(maxTimeMS, collection.insertMany(docs, { ordered: false, maxTimeMS }));
   } catch (error) {
     const found = findRefused(error, inTime);
     if (!found) {
@@ -96,7 +90,7 @@ function startInsert(collection: Collection<Document>, inserts: Inserts): void {
 
 /**
  * Inserts a document. Documents that come while two inserts into the collection run are inserted together by the next command, which costs the database a third
- * of single inserts. The insert has ended by `deadlineMs` (`toTimeout`). Rejects with the error of this document alone, also if others of the command are
+ * of single inserts. The insert has ended by `deadlineMs` (`toTimeoutMs`). Rejects with the error of this document alone, also if others of the command are
  * refused; if the database does not answer, with the error of the command.
  */
 export function insertGrouped<T extends Document>(collection: Collection<T>, doc: NoInfer<T>, deadlineMs: number): Promise<void> {

@@ -1,4 +1,5 @@
 import { mongo } from 'mongoose';
+import { refuse } from '../../base/errors.ts';
 import { type Collection, type Filter, isDuplicateKey, isWriteConflict } from './database.ts';
 
 /** How often an insert is tried if it loses a deadlock. On DocumentDB, two inserts of the same key into a unique index may deadlock. */
@@ -24,19 +25,51 @@ export function pickFreeSlot(taken: readonly number[], limit: number): number | 
   return freeSlots[Math.floor(Math.random() * freeSlots.length)] ?? null;
 }
 
-/** The errors of the documents that an unordered `insertMany` refused; the others are inserted. Null if `error` does not tell which are. */
-export const findWriteErrors = (error: unknown): readonly mongo.WriteError[] | null =>
-  error instanceof mongo.MongoBulkWriteError && !error.result.getWriteConcernError() ? [error.writeErrors].flat() : null;
+/**
+ * The errors of the documents that an unordered `insertMany` refused; the others are inserted. Null if `error` does not tell which are: the driver also throws a
+ * `MongoBulkWriteError` when the database does not answer, without errors of documents.
+ */
+export function findWriteErrors(error: unknown): readonly mongo.WriteError[] | null {
+  if (!(error instanceof mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) return null;
+  const writeErrors = [error.writeErrors].flat();
+  return writeErrors.length > 0 ? writeErrors : null;
+}
 
-/** Inserts `docs` as they are, except those that a unique index refuses. Returns true when none was refused. */
+/** How long a command may take that must have ended by `deadlineMs`, by the process' monotonic clock. Refuses `unavailable` when it is too late. */
+export function toTimeoutMs(deadlineMs: number): number {
+  const timeoutMs = Math.floor(deadlineMs - performance.now());
+  return timeoutMs > 0 ? timeoutMs : refuse('unavailable');
+}
+
+/**
+ * Waits for a command for at most `timeoutMs`, and then rejects as if the database had not answered: the driver has no such limit. The command may still take
+ * effect. Also pass the time as `maxTimeMS`, with which the database gives the command up.
+ */
+export async function endWithin<T>(timeoutMs: number, command: Promise<T>): Promise<T> {
+  command.catch(() => undefined); // it may reject after that
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new mongo.MongoOperationTimeoutError(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([command, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Inserts `docs` as they are, except those that a unique index refuses; if `deadlineMs` is given, by then (`toTimeoutMs`). Returns true when none was refused. */
 export async function insertMissing<T extends { _id: string }>(
   collection: Collection<T>,
   docs: readonly NoInfer<T>[],
-  options: { timeoutMS?: number } = {},
+  deadlineMs?: number,
 ): Promise<boolean> {
   if (docs.length === 0) return true;
+  const maxTimeMS = deadlineMs === undefined ? null : toTimeoutMs(deadlineMs);
+  const options = { ordered: false, ...(maxTimeMS === null ? {} : { maxTimeMS }) };
   try {
-    await collection.insertMany(docs as readonly mongo.OptionalUnlessRequiredId<T>[], { ordered: false, ...options });
+    const inserting = collection.insertMany(docs as readonly mongo.OptionalUnlessRequiredId<T>[], options);
+    await (maxTimeMS === null ? inserting : endWithin(maxTimeMS, inserting));
     return true;
   } catch (error) {
     const writeErrors = findWriteErrors(error) ?? [];

@@ -88,7 +88,7 @@ export interface Reservation {
   areInFlight: boolean;
   /** The entries in flight; null for an id that was taken while Redis was unavailable. */
   entries: readonly (string | null)[];
-  /** Until when the inserts must have ended, by the process' monotonic clock: after that the ids expire. Pass `toTimeout(deadlineMs)` to the database. */
+  /** Until when the inserts must have ended, by the process' monotonic clock: after that the ids expire. See `toTimeoutMs`. */
   deadlineMs: number;
 }
 

@@ -46,7 +46,7 @@ async function storeBacklog({ platform }: Setting, count: number): Promise<{ ser
         outboxAt: new Date(pendingSince + Math.floor((start + at) / 100)),
       };
     });
-    await insertMissing(db.messages, documents, { timeoutMS: 60_000 });
+    await insertMissing(db.messages, documents, performance.now() + 60_000);
   }
   return { serverIds: servers.map(({ serverId }) => serverId) };
 }
@@ -128,7 +128,7 @@ async function recover(bench: Bench, count: number, workerCount: number): Promis
     return recovery;
   } finally {
     await stack?.close();
-    await setting.platform.db.messages.deleteMany({}, { timeoutMS: 120_000 });
+    await setting.platform.db.messages.deleteMany({});
     await setting.close();
   }
 }
