@@ -48,6 +48,7 @@ const breaks = {
   },
   'no-change-order': {
     rule: 3,
+    delay: slowRelays,
     file: 'lib/domain/relay/relay.js',
     find: "isOfChanges ? undefined : 'now'",
     replace: 'undefined',
