@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../../../lib/base/limits.ts';
 import type { ApiPlatform } from '../../../lib/store/platform.ts';
-import { type Bucket, type CountedRate, countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
+import { type Bucket, countInBucket, type RateDecision } from '../../../lib/store/redis/preflight.ts';
 import type { Admission } from '../route.ts';
 
 /** The strict bucket of an address for logins and registrations: 10 at once, refilled by 10 a minute. */
@@ -32,28 +32,23 @@ const computeDelayMs = ({ isAllowed, limit, remaining }: RateDecision): number =
 let delayedLogins = 0;
 
 /**
- * Counts an attempt to log in as `username` from `address`. Returns the bucket that refuses it, after too many attempts for this username from this address. Too many
- * attempts for this username from all addresses are never refused, so that nobody can lock an account out. They are delayed by at most 4 s, before the password
- * is checked. There is no delay while 1,000 other logins of this process are being delayed.
+ * Counts an attempt to log in as `username` from `address`: the stage `admit` of a route that checks a password. After too many attempts for this username from
+ * this address, the bucket refuses. Too many attempts for this username from all addresses are never refused, so that nobody can lock an account out. They are
+ * delayed by at most 4 s, before the password is checked. There is no delay while 1,000 other logins of this process are being delayed.
  */
-export async function countLoginAttempt(platform: ApiPlatform, username: string, address: string): Promise<CountedRate[]> {
-  if (platform.config.RATE_LIMIT === null) return [];
+export async function admitLogin(platform: ApiPlatform, username: string, { address }: { address: string }): Promise<Admission> {
+  const admitted = { rates: [], found: undefined };
+  if (platform.config.RATE_LIMIT === null) return admitted;
   const pairDecision = await countInBucket(platform.preflight, toPairLoginBucket(username, address));
-  if (pairDecision?.isAllowed === false) return [{ bucketName: 'login', decision: pairDecision }];
+  if (pairDecision?.isAllowed === false) return { ...admitted, rates: [{ bucketName: 'login', decision: pairDecision }] };
   const nameDecision = await countInBucket(platform.preflight, toNameLoginBucket(username));
   const waitMs = nameDecision ? computeDelayMs(nameDecision) : 0;
-  if (waitMs === 0 || delayedLogins >= limits.loginsDelayed) return [];
+  if (waitMs === 0 || delayedLogins >= limits.loginsDelayed) return admitted;
   delayedLogins++;
   try {
     await sleep(waitMs);
   } finally {
     delayedLogins--;
   }
-  return [];
+  return admitted;
 }
-
-/** Counts an attempt to log in as `username`: the stage `admit` of a route that checks a password (`countLoginAttempt`). */
-export const admitLogin = async (platform: ApiPlatform, username: string, { address }: { address: string }): Promise<Admission> => ({
-  rates: await countLoginAttempt(platform, username, address),
-  found: undefined,
-});

@@ -105,6 +105,6 @@ export const webhooksRoutes: readonly Route[] = [
     errors: ['invalid_request', 'not_found', 'rate_limited', 'idempotency_conflict', 'unavailable'],
     admit: (platform, _actor, { params, body, newId }) =>
       admitWebhookPost(platform, { id: params.webhookId, token: params.webhookToken, input: body, createId: newId }),
-    run: (platform, _actor, { body, newId: id, isRepeatable, found }) => postByWebhook(platform, found, body, { id, isRepeatable }),
+    run: (platform, _actor, { newId: id, isRepeatable, found }) => postByWebhook(platform, found, { id, isRepeatable }),
   }),
 ];

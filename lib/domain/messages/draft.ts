@@ -219,7 +219,7 @@ export interface StoreOptions {
   /** The files of its attachments, which belong to it before it is inserted. */
   files?: readonly FileDoc[];
   /** A time in Unix milliseconds that its id is above. */
-  after?: number;
+  after?: number | undefined;
 }
 
 /**

@@ -52,9 +52,10 @@ const findAuthorErrors = (actor: Actor, embeds: readonly unknown[] | undefined):
   !actor.isBot && embeds?.length ? [{ path: '/embeds', message: 'Only bots can send embeds.' }] : [];
 
 /**
- * Posts a message (docs/behavior/messages.md#posting): authorize, draft, files, store. Needs View Channel and Send Messages, and Attach Files for `received`. One write stores the message and its
- * event. The message gets its id when it is stored; until then `create` identifies the post. Refuses with 400 if there is nothing to show, if a person sends
- * embeds, or if `replyTo` is not in this channel. Slow mode is checked last, so a refused post starts no cooldown, but before any file is stored.
+ * Posts a message (docs/behavior/messages.md#posting): authorize, draft, files, store. Needs View Channel and Send Messages, and Attach Files for `received`. One
+ * write stores the message and its event. The message gets its id when it is stored; until then `create` identifies the post. Refuses with 400 if there is
+ * nothing to show, if a person sends embeds, or if `replyTo` is not in this channel. Slow mode is checked last, so a refused post starts no cooldown, but
+ * before any file is stored.
  */
 export async function postMessage(
   platform: ApiPlatform,

@@ -62,46 +62,40 @@ export async function storeWebhookMessage(
   const context = await requireWebhookContext(platform, webhook);
   const composed = await composeMessage(platform, { createId, context, authorId, content, embeds });
   const face = { username: name, displayName: name, avatarUrl: null, tag: 'bot' as const };
-  const stored = await storeMessage(
-    platform,
-    { ...(canMention ? composed : withoutMentions(composed)), face },
-    after === undefined ? {} : { after },
-  );
+  const stored = await storeMessage(platform, { ...(canMention ? composed : withoutMentions(composed)), face }, { after });
   if (await exists(platform.db.webhooks, { _id: authorId })) return stored;
   await replaceWithTombstone(platform, stored);
   return refuse('not_found', { what: 'webhook' });
 }
 
-/** The draft of a post by a webhook's URL. Refuses 400 for a message that shows nothing. */
-const toDraft = ({ content = '', embeds = [] }: WebhookPost): Pick<WebhookMessage, 'content' | 'embeds'> => checkDraft({ content, embeds });
+/** A post by a webhook's URL that was counted. */
+interface AdmittedPost {
+  webhook: WebhookDoc;
+  draft: Pick<WebhookMessage, 'content' | 'embeds'>;
+}
 
 /**
- * Counts a post by a webhook's URL (`countPost`), and returns the webhook with the bucket. A post that shows nothing is refused before it is counted. Refuses 404
- * for a wrong id or token, and if the webhook's channel is gone.
+ * Checks a post by a webhook's URL and counts it (`countPost`). Refuses 404 for a wrong id or token, and if the webhook's channel is gone, and 400 for a message
+ * that shows nothing, before it is counted.
  */
 export async function admitWebhookPost(
   platform: FilesPlatform,
   { id, token, input, createId }: { id: string; token: string; input: WebhookPost; createId: string },
-): Promise<{ rates: CountedRate[]; found: WebhookDoc }> {
+): Promise<{ rates: CountedRate[]; found: AdmittedPost }> {
   const webhook = await requireWebhookByToken(platform, id, token);
   await requireWebhookContext(platform, webhook);
-  toDraft(input);
+  const draft = checkDraft({ content: input.content ?? '', embeds: input.embeds ?? [] });
   const decision = await countPost(platform, webhook._id, 'direct');
   // The message of a create that is repeated after a crash exists and was counted already. It must not be refused now.
   const isCounted = decision.isAllowed || !(await findMessageByCreateId(platform, webhook.channelId, createId));
-  return { rates: isCounted ? [{ bucketName: 'webhook', decision }] : [], found: webhook };
+  return { rates: isCounted ? [{ bucketName: 'webhook', decision }] : [], found: { webhook, draft } };
 }
 
 /**
  * Posts by a webhook's URL (docs/behavior/webhooks.md#posting-by-url): under its name, with the tag `bot`. Formatting and mentions are those of messages; slow
  * mode does not apply.
  */
-export async function postByWebhook(
-  platform: FilesPlatform,
-  webhook: WebhookDoc,
-  input: WebhookPost,
-  create: CreateRequest,
-): Promise<Message> {
-  const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...toDraft(input), canMention: true });
+export async function postByWebhook(platform: FilesPlatform, { webhook, draft }: AdmittedPost, create: CreateRequest): Promise<Message> {
+  const stored = await storeWebhookMessage(platform, webhook, { ...toCreateIdField(create), ...draft, canMention: true });
   return toMessage(platform, stored, null);
 }
