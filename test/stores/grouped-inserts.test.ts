@@ -55,10 +55,9 @@ describe('grouped inserts', () => {
 
   it('when a command fails because the database is away, later ones are inserted alone for a while', async () => {
     // As the driver throws it: a bulk error without errors of documents.
-    const away = new mongo.MongoBulkWriteError(
-      new mongo.MongoNetworkError('away') as never,
-      { getWriteConcernError: () => undefined } as never,
-    );
+    const away = new mongo.MongoBulkWriteError(new mongo.MongoNetworkError('away'), {
+      getWriteConcernError: () => undefined,
+    } as never);
     expect(isUnavailable(away)).to.equal(true);
     interceptNext(notices(), 'insertMany', () => Promise.reject(away));
     expect(await insert(named('away', 5))).to.deep.equal(['stored', 'stored', 'away', 'away', 'away']);
