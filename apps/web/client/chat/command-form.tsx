@@ -1,6 +1,6 @@
 import { Plus, SendHorizontal, X } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { ApiError, asApiError } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -66,7 +66,8 @@ export function CommandForm({
     const all = formElement.current?.querySelectorAll<HTMLElement>(controls) ?? [];
     (all[index] ?? formElement.current?.querySelector<HTMLElement>('[type="submit"]'))?.focus();
   };
-  useEffect(
+  // Before the form is painted: keys that are pressed until then would go nowhere.
+  useLayoutEffect(
     () =>
       focusOn(
         Math.max(

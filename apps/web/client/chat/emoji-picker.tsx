@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { asApiError } from '../../api/call.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import './emoji-picker.css';
@@ -60,7 +60,7 @@ function Picker({ onPick }: { onPick: (emoji: string) => void }): JSX.Element {
       },
     );
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     load();
     search.current?.focus();
   }, []);
