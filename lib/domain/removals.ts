@@ -2,7 +2,6 @@ import { failpoint } from '../base/failpoint.ts';
 import { communityChannelFields } from '../contract/community.ts';
 import { isBackupRunning } from '../store/mongo/backup-lease.ts';
 import { exists } from '../store/mongo/database.ts';
-import { dueUntil } from '../store/mongo/due.ts';
 import { insertNew } from '../store/mongo/insert.ts';
 import type { ApplicationDoc } from '../store/mongo/models/account.ts';
 import type { RemovalDoc, RemovalInServer } from '../store/mongo/models/removal.ts';
@@ -198,14 +197,4 @@ export async function deleteRemoval(platform: Platform, { _id, ownerId, at }: Re
     const nextAt = new Date(platform.now() + keptForMs);
     await removals.updateOne({ _id, ownerId, at }, { $set: { done: true, nextAt } });
   } else await removals.deleteOne({ _id, ownerId, at });
-}
-
-/** The removals whose job died or was lost, or whose last pass is due (docs/guarantees.md#sweeps). */
-export async function findOverdueRemovals(platform: Platform): Promise<string[]> {
-  const found = await platform.db.removals
-    .find({ nextAt: dueUntil(new Date(platform.now())) }, { projection: { _id: 1 } })
-    .sort({ nextAt: 1 })
-    .limit(100)
-    .toArray();
-  return found.map((one) => one._id);
 }

@@ -129,9 +129,13 @@ describe('Code host deliveries: 1,000 in a burst to 20 webhooks', () => {
         if (at >= 4) expect(time - (posts[at - 4]?.at ?? 0), 'five posts').to.be.greaterThan(5_000 - slackMs);
     }
     const count = (): Promise<number> => platform.db.deliveries.countDocuments({ outcome: 'posted' });
-    for (let left = 60; (await count()) < webhookCount * deliveriesPerWebhook && left > 0; left--) {
+    // A busy machine may need long for all of them, but not for the next one.
+    for (let [done, left] = [0, 60]; done < webhookCount * deliveriesPerWebhook && left > 0; left--) {
       await freeSlots();
       await pause(1_000);
+      const before = done;
+      done = await count();
+      if (done > before) left = 60;
     }
     const all = await posted();
     for (const { id } of webhooks)

@@ -6,7 +6,6 @@ import { decideMessageFiles } from '../../lib/domain/files/files.ts';
 import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
-import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import type { LoginCodeDoc } from '../../lib/store/mongo/models/login-code.ts';
 import { sha256 } from '../../lib/store/seal.ts';
 import { formOf, sendBody } from '../files/fixture.ts';
@@ -15,6 +14,7 @@ import { collectionsOf, startTestApiWithWorker } from '../harness/api.ts';
 import { join, makeApplication, makeBot, makePerson, makeServer, makeThread, openDm, password, postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
+import { findDueRemovals } from '../harness/overdue-keys.ts';
 import { recordEvents, startParlance } from '../harness/parlance.ts';
 import { type Caller, refused, send } from '../harness/requests.ts';
 import { make, use } from '../harness/use.ts';
@@ -41,7 +41,7 @@ describe('the deletion of an account', () => {
     const end = async (): Promise<void> => {
       const back = { at: { $subtract: ['$at', minuteMs] }, nextAt: { $subtract: ['$nextAt', minuteMs] } };
       await db.removals.updateOne({ _id: person.id }, [{ $set: back }]);
-      expect(await findOverdueRemovals(api.worker)).to.include(person.id);
+      expect(await findDueRemovals(api.worker)).to.include(person.id);
       expect(await finishRemoval(api.worker, person.id)).to.equal(null);
     };
     const finishOthers = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
-import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { makeChannel, makeThread, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { entriesOf } from '../harness/log.ts';
+import { findDueRemovals } from '../harness/overdue-keys.ts';
 import { expectKilled, sendFatal, useOwnProcess } from '../harness/own-process.ts';
 import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
@@ -30,7 +30,7 @@ describe('finish-removal: killed processes', () => {
   const sweepAfter = async (id: string, ms: number): Promise<void> => {
     const back = { at: { $subtract: ['$at', ms] }, nextAt: { $subtract: ['$nextAt', ms] } };
     await fixture.api.platform.db.removals.updateOne({ _id: id }, [{ $set: back }]);
-    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    expect(await findDueRemovals(fixture.worker)).to.include(id);
     await finishRemoval(fixture.worker, id);
   };
   const expectFinished = async (ids: string[]): Promise<void> => {

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
-import { findOverdueRemovals } from '../../lib/domain/removals.ts';
 import type { FollowDoc } from '../../lib/store/mongo/models/follow.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
 import type { BanDoc } from '../../lib/store/mongo/models/moderation.ts';
@@ -10,6 +9,7 @@ import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { makeChannel, makeInvite, makeServer, makeThread, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
+import { findDueRemovals } from '../harness/overdue-keys.ts';
 import { caughtUp, type EventRecorder, recordEvents, startNode } from '../harness/parlance.ts';
 import { inParallel, send, tally } from '../harness/requests.ts';
 import { botOf } from '../harness/seed.ts';
@@ -145,15 +145,15 @@ describe('finish-removal', () => {
   it('the sweep runs an interrupted removal, and the last pass when it is due', async () => {
     const id = await newChannel();
     await call(204, 'DELETE', `/api/channels/${id}`);
-    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
+    expect(await findDueRemovals(fixture.worker)).not.to.include(id);
     await age(id, 2_500);
-    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    expect(await findDueRemovals(fixture.worker)).to.include(id);
     await finishRemoval(fixture.worker, id);
-    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
+    expect(await findDueRemovals(fixture.worker)).not.to.include(id);
     await age(id, minuteMs);
-    expect(await findOverdueRemovals(fixture.worker)).to.include(id);
+    expect(await findDueRemovals(fixture.worker)).to.include(id);
     await finishRemoval(fixture.worker, id);
-    expect(await findOverdueRemovals(fixture.worker)).not.to.include(id);
+    expect(await findDueRemovals(fixture.worker)).not.to.include(id);
   });
 
   describe('a server', () => {

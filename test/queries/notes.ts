@@ -10,7 +10,7 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
   backup: [/^lib\/domain\/backup\//, /^lib\/store\/mongo\/(backup-lease|restore-mark)\.ts/, /^lib\/store\/redis\/log\/restored-log\.ts/],
   sweep: [
     / (sweep|findOverdue)/,
-    /^workers\/sweep\.ts/,
+    /^(workers\/sweep|lib\/store\/mongo\/due)\.ts/,
     /^lib\/domain\/jobs\/retention-sweep\.ts/,
     /^lib\/domain\/relay\/relay\.ts/,
     /^lib\/domain\/messages\/new-messages\.ts/,
@@ -18,7 +18,6 @@ const coldCallers: Readonly<Record<string, readonly RegExp[]>> = {
     /^lib\/domain\/(counts\/recounts|jobs\/interactions)\.ts/,
     /^lib\/domain\/channels\/thread-activity\.ts( archiveThreads)?$/,
     /^lib\/domain\/counts\/bot-servers\.ts$/,
-    /^lib\/domain\/accounts\/deletions\.ts startDueAccountDeletions/,
   ],
   removal: [
     /^lib\/domain\/(jobs\/(finish-removal|removal-pass)|removals|messages\/removal)\.ts/,

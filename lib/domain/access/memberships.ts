@@ -2,7 +2,7 @@ import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
 import { readById } from '../../store/mongo/batched-reads.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { sweepDue } from '../../store/mongo/due.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
 import { settleMemberships, toMembership } from '../../store/mongo/memberships.ts';
 import {
@@ -126,20 +126,16 @@ export async function findUnconfirmed({ db }: Platform, serverId: string, member
   return members.filter((member) => joinedAtById.get(toMembershipKey(member)._id) !== member.joinedAt.getTime());
 }
 
-/** After how long the membership of an interrupted join is examined, in milliseconds, and how many one sweep takes. */
-const quietMs = 10_000;
-const sweepMax = 1_000;
-
 /** Examines the memberships of joins that did not end: deletes those without a member, so that they hold no slot. */
-export async function sweepMemberships(platform: Platform): Promise<void> {
-  const { db, now } = platform;
-  const due = await db.memberships
-    .find<UncertainMembership>({ checkAt: dueUntil(new Date(now() - quietMs)) })
-    .sort({ checkAt: 1 })
-    .limit(sweepMax)
-    .hint(uncertainMembershipsIndex)
-    .toArray();
-  await settleMemberships(db, due, new Date(now()));
-  const botIds = due.filter(({ bot }) => bot).map(({ userId }) => userId);
-  await changeServerCounts(platform, botIds, 0); // a recount may have counted memberships without a member
-}
+export const sweepMemberships = sweepDue({
+  collection: 'memberships',
+  due: 'checkAt',
+  afterMs: 10_000,
+  hint: uncertainMembershipsIndex,
+  max: 1_000,
+  async run(platform: Platform, found) {
+    await settleMemberships(platform.db, found as UncertainMembership[], new Date(platform.now()));
+    const botIds = found.filter(({ bot }) => bot).map(({ userId }) => userId);
+    await changeServerCounts(platform, botIds, 0); // a recount may have counted memberships without a member
+  },
+});

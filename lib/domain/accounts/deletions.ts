@@ -1,7 +1,7 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { AccountDeletion, AccountDeletionInput, MessagesChoice, OwnDeletion } from '../../contract/account-deletion.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { each, sweepDue } from '../../store/mongo/due.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import type { Actor } from '../access/checks.ts';
@@ -13,9 +13,8 @@ import { type CheckedFactors, refusePassword, requireOwnFactors } from './own-pa
 import { type Client, endOtherSessions } from './sessions.ts';
 import { requirePersonAccount } from './suspensions.ts';
 
-/** How many owned servers a refusal names, and how many accounts one sweep takes. */
+/** How many owned servers a refusal names. */
 const serversNamed = 5;
-const sweepMax = 100;
 
 /** Refuses `owns_servers` with the names of the servers that a person owns. */
 async function requireNoOwnedServers(platform: Platform, ownerId: string): Promise<void> {
@@ -122,11 +121,9 @@ export async function keepAccount(platform: Platform, userId: string): Promise<O
 }
 
 /** Starts the deletion of the accounts whose grace period is over, by storing their removals. */
-export async function startDueAccountDeletions(platform: EnqueuePlatform): Promise<void> {
-  const due = await platform.db.accounts
-    .find({ 'deletion.at': dueUntil(new Date(platform.now())) }, { projection: { _id: 1 } })
-    .sort({ 'deletion.at': 1 })
-    .limit(sweepMax)
-    .toArray();
-  for (const { _id } of due) await storeAccountRemoval(platform, _id);
-}
+export const startDueAccountDeletions = sweepDue({
+  collection: 'accounts',
+  due: 'deletion.at',
+  max: 100,
+  run: each((platform: EnqueuePlatform, { _id }) => storeAccountRemoval(platform, _id)),
+});

@@ -1,10 +1,11 @@
 import { groupBy } from '../../base/group-by.ts';
 import { exists } from '../../store/mongo/database.ts';
+import { pagesByTime } from '../../store/mongo/due.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
 import { type ChannelDoc, dueThreadsIndex } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { serversPerChange } from '../../store/redis/server-changes.ts';
-import { recountDueDocuments } from '../counts/recounts.ts';
+import { sweepRecounts } from '../counts/recounts.ts';
 import { addEventInPipeline, addEventToEach } from '../events/pending.ts';
 
 const minuteMs = 60_000;
@@ -67,13 +68,14 @@ export async function requestRecounts({ db, now }: Platform, threadIds: readonly
 }
 
 /** Recounts the messages of threads that were active and are quiet now. */
-export const recountThreads = (platform: Platform): Promise<void> =>
-  recountDueDocuments(
-    platform,
-    platform.db.channels,
-    'messageCount',
-    async (channelId, maxTimeMS) => await platform.db.messages.countDocuments({ channelId, deleted: { $exists: false } }, { maxTimeMS }),
-  );
+export const recountThreads = sweepRecounts(
+  'channels',
+  'messageCount',
+  async ({ db }, channelId, maxTimeMS) => await db.messages.countDocuments({ channelId, deleted: { $exists: false } }, { maxTimeMS }),
+);
+
+/** What the archiving reads of a thread. */
+type DueThread = { _id: string; serverId: string; archiveAt: Date };
 
 /** How many threads one round archives. It takes far less time than one operation may. */
 const archivedPerRound = 1_000;
@@ -84,32 +86,32 @@ const archivedPerRound = 1_000;
  */
 export async function archiveThreads(platform: EnqueuePlatform): Promise<number> {
   const { channels } = platform.db;
-  let from = new Date(0);
-  for (let archivedCount = 0; ; ) {
-    const now = new Date(platform.now());
-    const dueFilter = { archiveAt: { $lte: now } };
-    // Starts where the last round ended: index entries that were removed stay until the database cleans up, and would be read again.
-    const found = await channels
-      .find({ archiveAt: { $gte: from, $lte: now } }, { projection: { serverId: 1, archiveAt: 1 } })
-      .sort({ archiveAt: 1 })
-      .limit(archivedPerRound)
-      .hint(dueThreadsIndex)
-      .toArray();
-    if (found.length > 0) {
-      const byServer = [...groupBy(found, (one) => one.serverId)];
-      for (let start = 0; start < byServer.length; start += serversPerChange) {
-        const some = byServer.slice(start, start + serversPerChange);
-        const serverIds = some.map(([serverId]) => serverId);
-        const filter = { _id: { $in: some.flatMap(([, threads]) => threads.map(({ _id }) => _id)) }, ...dueFilter };
-        const { modifiedCount } = await platform.serverChanges.run(serverIds, () => {
-          const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
-          return channels.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
-        });
-        archivedCount += modifiedCount;
-        for (const serverId of serverIds) platform.wake('relay-server', { serverId });
-      }
+  const now = new Date(platform.now());
+  const pages = pagesByTime(
+    'archiveAt',
+    archivedPerRound,
+    (from, leftOut) =>
+      channels
+        .find(
+          { archiveAt: { $gte: from ?? new Date(0), $lte: now }, _id: { $nin: leftOut } },
+          { projection: { serverId: 1, archiveAt: 1 }, sort: { archiveAt: 1 }, limit: archivedPerRound, hint: dueThreadsIndex },
+        )
+        .toArray() as Promise<DueThread[]>,
+  );
+  let archivedCount = 0;
+  for await (const found of pages) {
+    const byServer = [...groupBy(found, (one) => one.serverId)];
+    for (let start = 0; start < byServer.length; start += serversPerChange) {
+      const some = byServer.slice(start, start + serversPerChange);
+      const serverIds = some.map(([serverId]) => serverId);
+      const filter = { _id: { $in: some.flatMap(([, threads]) => threads.map(({ _id }) => _id)) }, archiveAt: { $lte: now } };
+      const { modifiedCount } = await platform.serverChanges.run(serverIds, () => {
+        const pendingEvent = addEventToEach(platform, { name: 'CHANNEL_UPDATE' });
+        return channels.updateMany(filter, [{ $set: { archived: true, archiveAt: '$$REMOVE', ...pendingEvent } }]);
+      });
+      archivedCount += modifiedCount;
+      for (const serverId of serverIds) platform.wake('relay-server', { serverId });
     }
-    if (found.length < archivedPerRound) return archivedCount;
-    from = found.at(-1)?.archiveAt as Date;
   }
+  return archivedCount;
 }

@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts';
 import { type Overwrite, permissionBits } from '../../base/permissions.ts';
 import { type CommunityChannelField, communityChannelFields } from '../../contract/community.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { each, sweepDue } from '../../store/mongo/due.ts';
 import { insertInSlot } from '../../store/mongo/insert.ts';
 import type { ChannelDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { EnqueuePlatform } from '../../store/platform.ts';
@@ -54,29 +54,21 @@ export async function revealChannel(platform: EnqueuePlatform, { _id, serverId }
   platform.wake('relay-server', { serverId });
 }
 
-/** How long a channel may be hidden before the sweep decides about it, in milliseconds: three times `choiceTimeoutMs`. */
-const maxHiddenMs = 30_000;
 /** How long may pass between creating channels and the write that chooses them, in milliseconds. */
 export const choiceTimeoutMs = 10_000;
-/** How many channels one sweep decides about. */
-const sweepMax = 100;
 
 /**
  * Decides about channels that stayed hidden because their process died: those that their server has chosen are shown, the others are deleted. Of two channels
  * that were created together, both are shown or neither, because one write chooses both.
  */
-export async function sweepHiddenChannels(platform: EnqueuePlatform): Promise<void> {
-  const { channels, servers } = platform.db;
-  const before = new Date(platform.now() - maxHiddenMs);
-  const found = await channels
-    .find({ heldAt: dueUntil(before) }, { projection: { serverId: 1 } })
-    .sort({ heldAt: 1, _id: 1 })
-    .limit(sweepMax)
-    .toArray();
-  for (const hiddenChannel of found) {
-    const server = await servers.findOne({ _id: hiddenChannel.serverId }, { projection: { rulesChannelId: 1, updatesChannelId: 1 } });
-    if (!server || communityChannelFields.every((field) => server[field] !== hiddenChannel._id))
-      await deleteHiddenChannels(platform, [hiddenChannel._id]);
-    else await platform.accessVersions.runChange({ servers: [hiddenChannel.serverId] }, () => revealChannel(platform, hiddenChannel));
-  }
-}
+export const sweepHiddenChannels = sweepDue({
+  collection: 'channels',
+  due: 'heldAt',
+  afterMs: 3 * choiceTimeoutMs,
+  max: 100,
+  run: each(async (platform: EnqueuePlatform, { _id, serverId }) => {
+    const server = await platform.db.servers.findOne({ _id: serverId }, { projection: { rulesChannelId: 1, updatesChannelId: 1 } });
+    if (!server || communityChannelFields.every((field) => server[field] !== _id)) await deleteHiddenChannels(platform, [_id]);
+    else await platform.accessVersions.runChange({ servers: [serverId] }, () => revealChannel(platform, { _id, serverId }));
+  }),
+});

@@ -1,5 +1,5 @@
 import type { Platform } from '../../store/platform.ts';
-import { recountDueDocuments } from './recounts.ts';
+import { sweepRecounts } from './recounts.ts';
 
 /**
  * Adds `delta` to the server counts of bots: 1 after they joined a server, -1 after they left. Also marks the counts for a recount. With 0, called before the
@@ -12,8 +12,7 @@ export async function changeServerCounts(platform: Platform, botIds: readonly st
 }
 
 /** Recounts the servers of the marked bots that have not joined or left a server recently. */
-export const recountBotServers = (platform: Platform): Promise<void> =>
-  recountDueDocuments(platform, platform.db.applications, 'serverCount', async (applicationId, maxTimeMS) => {
-    const application = await platform.db.applications.findOne({ _id: applicationId }, { projection: { botId: 1 } });
-    return application ? platform.db.memberships.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
-  });
+export const recountBotServers = sweepRecounts('applications', 'serverCount', async ({ db }, applicationId, maxTimeMS) => {
+  const application = await db.applications.findOne({ _id: applicationId }, { projection: { botId: 1 } });
+  return application ? db.memberships.countDocuments({ userId: application.botId }, { maxTimeMS }) : 0;
+});

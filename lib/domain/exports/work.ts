@@ -1,7 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
-import { forEachLimit } from '../../base/for-each-limit.ts';
 import { limits } from '../../base/limits.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { each, sweepDue } from '../../store/mongo/due.ts';
 import type { ExportDoc } from '../../store/mongo/models/export.ts';
 import type { EnqueuePlatform, FilesPlatform, WorkerPlatform } from '../../store/platform.ts';
 import { postSystemMessage } from '../members/notices.ts';
@@ -15,8 +14,6 @@ const leaseMs = 30_000;
 const renewalMs = 10_000;
 /** The first and the longest wait before an attempt is repeated, in milliseconds. The wait doubles after each attempt. */
 const backoff = { firstMs: 60_000, maxMs: 60 * 60_000 };
-/** How many exports one sweep takes. */
-const sweepMax = 100;
 
 const announcement =
   'Your data is ready. Download it in your settings, under “Your data”, within 7 days.\nIf you did not request it, change your password: somebody else knows it.';
@@ -136,11 +133,4 @@ async function advanceExport(platform: WorkerPlatform, doc: ExportDoc): Promise<
 }
 
 /** Continues the exports whose time has come. A failed one does not delay the others; their errors are thrown at the end. */
-export async function sweepExports(platform: WorkerPlatform): Promise<void> {
-  const due: ExportDoc[] = await platform.db.exports
-    .find({ dueAt: dueUntil(new Date(platform.now())) })
-    .sort({ dueAt: 1 })
-    .limit(sweepMax)
-    .toArray();
-  await forEachLimit(due, 1, (doc) => advanceExport(platform, doc));
-}
+export const sweepExports = sweepDue({ collection: 'exports', due: 'dueAt', max: 100, run: each(advanceExport) });

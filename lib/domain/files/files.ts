@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.ts';
 import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { sweepDue } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { MessageDoc, StoredAttachment } from '../../store/mongo/models/message.ts';
 import type { FilesPlatform } from '../../store/platform.ts';
@@ -10,7 +10,6 @@ import { releaseStorage } from './storage.ts';
 /** How many blobs are deleted at once, how many files of a channel are deleted in one round, and how many files the sweep reads in one round. */
 const deletesAtOnce = 8;
 const batchSize = 200;
-const filesPerRound = 500;
 
 /** How long a file is undecided (`openAt`) before the sweep decides about it, in milliseconds. No upload takes that long, because a request has 120 s. */
 const undecidedMaxMs = 15 * 60_000;
@@ -147,15 +146,4 @@ export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platf
  * Decides about the files that have been undecided for 15 minutes. A process left them that died between storing a file and its message, or between deleting a
  * message and its files. Younger ones may belong to a running upload.
  */
-export async function sweepFiles(platform: FilesPlatform): Promise<void> {
-  const before = new Date(platform.now() - undecidedMaxMs);
-  for (;;) {
-    const found: FileDoc[] = await platform.db.files
-      .find({ openAt: dueUntil(before) })
-      .sort({ openAt: 1 })
-      .limit(filesPerRound)
-      .toArray();
-    await decideFiles(platform, found);
-    if (found.length < filesPerRound) return;
-  }
-}
+export const sweepFiles = sweepDue({ collection: 'files', due: 'openAt', afterMs: undecidedMaxMs, max: 500, run: decideFiles });

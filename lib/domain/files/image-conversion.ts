@@ -5,7 +5,7 @@ import { type ImageFormat, toPlainFileType } from '../../base/magic.ts';
 import { copyWithoutMetadata } from '../../base/metadata.ts';
 import { isBackupRunning } from '../../store/mongo/backup-lease.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { sweepDue } from '../../store/mongo/due.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import type { EnqueuePlatform, WorkerPlatform } from '../../store/platform.ts';
 import { updateAttachment } from './attachment-updates.ts';
@@ -133,23 +133,20 @@ async function finishConversion(platform: WorkerPlatform, file: PendingImage): P
   await files.updateOne({ _id, key, state, original }, { $unset: { original: 1 } }, relaxedWriteConcern);
 }
 
-/** The age from which the sweep takes a file, in milliseconds, and how many files one sweep takes. */
-const sweepAfterMs = 30_000;
-const sweepMax = 200;
-
 /**
  * Enqueues the conversion again for images that have waited for more than 30 s, and for files with a blob still to be deleted: their job was lost, or the blob
  * store was unavailable.
  */
-export async function sweepImages(platform: EnqueuePlatform): Promise<void> {
-  const before = new Date(platform.now() - sweepAfterMs);
-  const overdue = await platform.db.files
-    .find({ original: { $exists: true }, createdAt: dueUntil(before) })
-    .sort({ createdAt: 1 })
-    .limit(sweepMax)
-    .toArray();
-  // A file that is still on the queue keeps its position there.
-  const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
-  const lost = await Promise.all(overdue.map(async (file) => ((await isLost(file)) ? [file] : [])));
-  await enqueueConversions(platform, lost.flat());
-}
+export const sweepImages = sweepDue({
+  collection: 'files',
+  due: 'createdAt',
+  afterMs: 30_000,
+  where: { original: { $exists: true } },
+  max: 200,
+  async run(platform: EnqueuePlatform, found) {
+    // A file that is still on the queue keeps its position there.
+    const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
+    const lost = await Promise.all(found.map(async (file) => ((await isLost(file)) ? [file] : [])));
+    await enqueueConversions(platform, lost.flat());
+  },
+});

@@ -3,13 +3,14 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { limits } from '../../base/limits.ts';
 import { exists, withSharedFields } from '../../store/mongo/database.ts';
 import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
+import { sweepDue } from '../../store/mongo/due.ts';
 import type { RemovalDoc, RemovalInServer } from '../../store/mongo/models/removal.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { deleteMembershipsOfServer, findServerIdPages } from '../access/memberships.ts';
 import { removeChannelFiles } from '../files/files.ts';
 import { removeMember } from '../members/changes.ts';
 import { appendEvents } from '../relay/relay.ts';
-import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc, findOverdueRemovals } from '../removals.ts';
+import { deleteApplicationDocs, deleteChannelDoc, deleteRemoval, deleteServerDoc } from '../removals.ts';
 import { newChannelDelete, newServerDelete } from '../servers/events.ts';
 import { beginAccountRemoval, finishAccount } from './finish-account-removal.ts';
 import { emptyChannel, type Pass } from './removal-pass.ts';
@@ -164,5 +165,14 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
 }
 
 /** Finishes the overdue removals that this worker owns, without the queue. A failed one does not delay the others; the first error is thrown at the end. */
-export const finishOverdueRemovals = async (platform: WorkerPlatform): Promise<void> =>
-  forEachLimit((await findOverdueRemovals(platform)).filter(platform.isOwner), 1, (removalId) => finishRemoval(platform, removalId));
+export const finishOverdueRemovals = sweepDue({
+  collection: 'removals',
+  due: 'nextAt',
+  max: 100,
+  run: (platform: WorkerPlatform, found) =>
+    forEachLimit(
+      found.filter(({ _id }) => platform.isOwner(_id)),
+      1,
+      ({ _id }) => finishRemoval(platform, _id),
+    ),
+});

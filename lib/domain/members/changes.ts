@@ -6,7 +6,7 @@ import { type MemberDoc, toMemberKey } from '../../store/mongo/models/server.ts'
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { addMember, claimMembership, deleteMemberships, findUnconfirmed, markUncertain } from '../access/memberships.ts';
 import { changeServerCounts } from '../counts/bot-servers.ts';
-import { recountDueDocuments } from '../counts/recounts.ts';
+import { sweepRecounts } from '../counts/recounts.ts';
 import { addEvent, addEventToEach, newOutbox, outboxHasRoom, requireOutboxRoom } from '../events/pending.ts';
 import { findShownRole } from '../views/servers.ts';
 import { writeMemberNames } from './names.ts';
@@ -191,10 +191,8 @@ export async function changeMemberRole(
 }
 
 /** Recounts the members of servers where members joined or left and nothing has changed for a second. */
-export const recountMembers = (platform: Platform): Promise<void> =>
-  recountDueDocuments(
-    platform,
-    platform.db.servers,
-    'memberCount',
-    async (serverId, maxTimeMS) => await platform.db.members.countDocuments({ serverId }, { maxTimeMS }),
-  );
+export const recountMembers = sweepRecounts(
+  'servers',
+  'memberCount',
+  async ({ db }, serverId, maxTimeMS) => await db.members.countDocuments({ serverId }, { maxTimeMS }),
+);

@@ -1,9 +1,8 @@
 import { failpoint } from '../../base/failpoint.ts';
-import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { escapeMarkup } from '../../base/markup-escape.ts';
 import { exists, isDuplicateKey } from '../../store/mongo/database.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { each, sweepDue } from '../../store/mongo/due.ts';
 import { insertNew } from '../../store/mongo/insert.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { NoticeDoc, NoticeKind } from '../../store/mongo/models/notice.ts';
@@ -17,8 +16,6 @@ import { removeUnlessOwner } from './removal.ts';
 
 /** How long a removal may take, in milliseconds. An older notice whose person is still a member is about a removal that never happened. */
 const removalMs = 10_000;
-/** How many notices one sweep takes. */
-const sweepMax = 100;
 
 const noticeTexts: Record<NoticeKind, (server: string) => string> = {
   kick: (server) => `You were kicked from **${server}**. You can come back with an invite.`,
@@ -131,12 +128,10 @@ async function openSystemDm(platform: Platform, userId: string): Promise<DmDoc |
 }
 
 /** Sends the notices whose job was lost: those older than 10 s. A failed one does not delay the others; their errors are thrown at the end. */
-export async function sweepNotices(platform: EnqueuePlatform): Promise<void> {
-  const before = new Date(platform.now() - removalMs);
-  const overdue = await platform.db.notices
-    .find({ at: dueUntil(before) }, { projection: { _id: 1 } })
-    .sort({ at: 1 })
-    .limit(sweepMax)
-    .toArray();
-  await forEachLimit(overdue, 1, ({ _id }) => sendNotice(platform, _id));
-}
+export const sweepNotices = sweepDue({
+  collection: 'notices',
+  due: 'at',
+  afterMs: removalMs,
+  max: 100,
+  run: each((platform: EnqueuePlatform, { _id }) => sendNotice(platform, _id)),
+});

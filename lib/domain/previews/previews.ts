@@ -4,7 +4,7 @@ import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts';
 import { limits } from '../../base/limits.ts';
 import type { Embed } from '../../contract/embed.ts';
 import type { Outbound } from '../../outbound/request.ts';
-import { dueUntil } from '../../store/mongo/due.ts';
+import { each, sweepDue } from '../../store/mongo/due.ts';
 import { type MessageDoc, toMessageKey } from '../../store/mongo/models/message.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { addEvent } from '../events/pending.ts';
@@ -131,18 +131,11 @@ async function addPreviews(platform: WorkerPlatform, message: MessageDoc, links:
   if (modifiedCount === 1 && hasChanged) platform.wake('relay-channel', { channelId });
 }
 
-/** The age of a mark at which the sweep enqueues its job again, in milliseconds: the job was lost, or its worker died. */
-const sweepAfterMs = 10_000;
-/** How many messages one sweep takes. */
-const sweepMax = 100;
-
-/** Enqueues again the preview jobs of messages whose mark is older than 10 s, oldest first. */
-export async function sweepPreviews(platform: WorkerPlatform): Promise<void> {
-  const before = new Date(platform.now() - sweepAfterMs);
-  const overdue = await platform.db.messages
-    .find({ previewsAt: dueUntil(before) })
-    .sort({ previewsAt: 1 })
-    .limit(sweepMax)
-    .toArray();
-  for (const message of overdue) await reenqueuePreviews(platform, message);
-}
+/** Enqueues again the preview jobs of messages whose mark is older than 10 s: the job was lost, or its worker died. */
+export const sweepPreviews = sweepDue({
+  collection: 'messages',
+  due: 'previewsAt',
+  afterMs: 10_000,
+  max: 100,
+  run: each(reenqueuePreviews),
+});

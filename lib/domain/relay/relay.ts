@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { shareRuns } from '../../base/shared-run.ts';
 import { withSharedFields } from '../../store/mongo/database.ts';
+import { pagesByTime } from '../../store/mongo/due.ts';
 import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
 import type { Platform, UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
 import type { RunState } from '../../store/queue/queue.ts';
@@ -252,8 +253,6 @@ export async function relayKeys(
 
 /** How old pending events are when the sweep relays them, in milliseconds: their job was lost or is late. */
 const sweepAfterMs = 2_000;
-/** How many documents with one `outboxAt` a page leaves out at most, because they were on the pages before. */
-const leftOutMax = 10_000;
 /** How many documents one query of the sweep reads, and how many events of a key it relays at a time, before it turns to other keys. */
 const sweepDocumentsMax = 1_000;
 const sweepEventsMax = 1_000;
@@ -266,24 +265,16 @@ export async function* findOverdueKeys(platform: WorkerPlatform, outbox: OutboxN
   const before = new Date(platform.now() - sweepAfterMs);
   for (const { collection, keyField } of sources[outbox].documents) {
     const documents = withSharedFields<Outbox & Partial<Record<typeof keyField, string>>>(platform.db[collection]);
-    const findPage = (from: Date | null, $nin: readonly string[]) =>
-      documents
+    const pages = pagesByTime('outboxAt', sweepDocumentsMax, async (from, $nin) => {
+      const found = await documents
         .find({ ...pendingFrom(from), _id: { $nin } }, { projection: { [keyField]: 1, outboxAt: 1 } })
         .sort({ outboxAt: 1 })
         .limit(sweepDocumentsMax)
         .batchSize(sweepDocumentsMax)
         .toArray();
-    // A page begins with the last time of the page before, without the documents that were on it or on earlier pages.
-    for (let [from, foundIds, isLastPage]: [Date | null, string[], boolean] = [null, [], false]; !isLastPage; ) {
-      const found = await findPage(from, foundIds);
-      const overdue = found.flatMap(({ outboxAt, ...document }) => (outboxAt && outboxAt < before ? { ...document, outboxAt } : []));
-      if (overdue.length > 0) yield [...new Set(overdue.map((document) => document[keyField] as string))];
-      isLastPage = overdue.length < sweepDocumentsMax;
-      const [firstMs, lastMs] = [overdue.at(0), overdue.at(-1)].map((one) => one?.outboxAt.getTime() ?? 0) as [number, number];
-      const sameTimeIds = overdue.flatMap(({ _id, outboxAt }) => (outboxAt.getTime() === lastMs ? _id : []));
-      foundIds = firstMs === lastMs ? [...foundIds, ...sameTimeIds] : sameTimeIds;
-      from = new Date(foundIds.length > leftOutMax ? lastMs + 1 : lastMs); // of more documents with one time, the next run finds the rest
-    }
+      return found.flatMap(({ outboxAt, ...document }) => (outboxAt && outboxAt < before ? { ...document, outboxAt } : []));
+    });
+    for await (const overdue of pages) yield [...new Set(overdue.map((document) => document[keyField] as string))];
   }
 }
 

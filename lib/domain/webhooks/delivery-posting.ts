@@ -4,6 +4,7 @@ import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import type { Embed } from '../../contract/embed.ts';
 import { exists, isUnavailable, relaxedWriteConcern } from '../../store/mongo/database.ts';
+import { pagesByTime } from '../../store/mongo/due.ts';
 import { type DeliveryDoc, recentIndex } from '../../store/mongo/models/delivery.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { WebhookDoc } from '../../store/mongo/models/webhook.ts';
@@ -206,21 +207,19 @@ const sweepDeliveriesMax = 1_000;
 async function* findOverdueWebhooks({ db, now }: Platform): AsyncGenerator<string[], void> {
   const before = new Date(now() - sweepAfterMs);
   const foundIds = new Set<string>();
-  for (let [from, isLastPage] = [new Date(0), false]; !isLastPage; ) {
-    const found = await db.deliveries
-      .find({ outcome: 'waiting', at: { $gte: from, $lte: before } }, { projection: { webhookId: 1, at: 1 } })
-      .sort({ at: 1 })
-      .limit(sweepDeliveriesMax)
+  const findOverduePage = (from: Date | null, leftOut: readonly string[]) =>
+    db.deliveries
+      .find(
+        { outcome: 'waiting', at: { $gte: from ?? new Date(0), $lte: before }, _id: { $nin: leftOut } },
+        { projection: { webhookId: 1, at: 1 }, sort: { at: 1 }, limit: sweepDeliveriesMax },
+      )
       .toArray();
+  for await (const found of pagesByTime('at', sweepDeliveriesMax, findOverduePage)) {
     const ids = [...new Set(found.map(({ webhookId }) => webhookId))].filter((id) => !foundIds.has(id));
     for (const id of ids) foundIds.add(id);
     const busy = await db.webhooks.find({ _id: { $in: ids }, drainAt: { $gt: before } }, { projection: { _id: 1 } }).toArray();
     const busyIds = new Set(busy.map(({ _id }) => _id));
     yield ids.filter((id) => !busyIds.has(id));
-    isLastPage = found.length < sweepDeliveriesMax;
-    // A page begins with the last time of the page before. Of more deliveries with one time, the next run finds the rest.
-    const last = found.at(-1)?.at ?? before;
-    from = last > from ? last : new Date(last.getTime() + 1);
   }
 }
 

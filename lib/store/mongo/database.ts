@@ -75,8 +75,11 @@ export const schemas = {
 type Schemas = typeof schemas;
 type Document<S> = S extends Schema<infer T extends { _id: string }> ? T : never;
 
+/** What each collection stores. */
+export type Documents = { readonly [Name in keyof Schemas]: Document<Schemas[Name]> };
+
 /** The collections. Queries are those of the database driver: what is written is stored as it is. */
-export type Collections = { readonly [Name in keyof Schemas]: Collection<Document<Schemas[Name]>> };
+export type Collections = { readonly [Name in keyof Documents]: Collection<Documents[Name]> };
 
 /** One of several collections, typed by the fields `F` that their documents share. */
 export const withSharedFields = <F extends object>(collection: Collections[keyof Collections]): Collection<F & { _id: string }> =>

@@ -1,12 +1,11 @@
+import { createExpiringNames } from './expiring-names.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript, nowLua, type RedisClient } from './redis.ts';
+import type { RedisClient } from './redis.ts';
 
 /** How long an address stays registered after it was last registered, in milliseconds. */
 const leaseMs = 20_000;
 /** How often a process registers its address again, in milliseconds. */
 const registerIntervalMs = 5_000;
-/** The maximum number of addresses that are read. */
-const maxProcesses = 1_000;
 
 /** A live process of the installation, and the URL at which it serves its metrics and its health check. */
 export interface ProcessAddress {
@@ -21,20 +20,9 @@ export interface ProcessAddresses {
   registerProcess(address: ProcessAddress): Promise<void>;
   /** Removes a process that stops. Rejects while Redis is unavailable. */
   unregisterProcess(address: ProcessAddress): Promise<void>;
-  /** The live processes in the order of their names, at most 1,000. Rejects while Redis is unavailable. */
+  /** The live processes in the order of their names. Rejects while Redis is unavailable. */
   listProcesses(): Promise<ProcessAddress[]>;
 }
-
-// KEYS: addresses, a sorted set; a score is the time at which the entry expires by Redis' clock, because the clocks of machines may differ. ARGV: entry.
-const registerLua = `${nowLua}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-redis.call('ZADD', KEYS[1], now + ${leaseMs}, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ${leaseMs})
-return 1
-`;
-const listLua = `${nowLua}
-return redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'LIMIT', 0, ${maxProcesses})
-`;
 
 /**
  * Registers a process until the returned function is called, and resolves when the first try has ended. While Redis is unavailable it tries again every 5 s, and
@@ -57,18 +45,15 @@ const toEntry = ({ name, url }: ProcessAddress): string => `${name} ${url}`;
 
 /** Binds the addresses of one installation to `redis`. */
 export function createProcessAddresses(redis: RedisClient, keys: Keys): ProcessAddresses {
-  const registerScript = bindScript<number>(redis, 'parlanceRegisterProcess', registerLua);
-  const listScript = bindScript<string[]>(redis, 'parlanceListProcesses', listLua);
+  const names = createExpiringNames(redis);
   const key = `${keys.partitionPrefix(0)}processes`;
   return {
-    registerProcess: async (address) => void (await registerScript([key], [toEntry(address)])),
-    unregisterProcess: async (address) => void (await redis.zrem(key, toEntry(address))),
-    listProcesses: async () => {
-      const entries = (await listScript([key], [])).toSorted();
-      return entries.map((entry) => {
+    registerProcess: (address) => names.add(key, toEntry(address), leaseMs),
+    unregisterProcess: (address) => names.remove(key, toEntry(address)),
+    listProcesses: async () =>
+      (await names.list(key)).toSorted().map((entry) => {
         const [name = '', url = ''] = entry.split(' ');
         return { name, url };
-      });
-    },
+      }),
   };
 }

@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts';
+import { expiringNamesLua } from './expiring-names.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript, nowLua, type RedisClient } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** An outbound request: the group that it counts for, the limit of that group, and how long the request lasts at most. */
 export interface RequestSlot {
@@ -20,15 +21,12 @@ export interface RequestSlot {
  */
 export type AcquireRequestSlot = (flight: RequestSlot) => Promise<(() => void) | null>;
 
-// A slot is an entry of a sorted set; its score is the time at which it expires, in milliseconds of Redis' clock. A set expires with its last slot.
-const lua = `${nowLua}
-for i = 1, 2 do redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now) end
+// KEYS: the slots of the group, and of all groups. ARGV: the request, how long it lasts, and the limits of the group and of all.
+const lua = `${expiringNamesLua}
+for i = 1, 2 do removeExpired(KEYS[i]) end
 local mine, all = redis.call('ZCARD', KEYS[1]), redis.call('ZCARD', KEYS[2])
 if mine >= tonumber(ARGV[3]) or mine >= tonumber(ARGV[4]) - all then return 0 end
-for i = 1, 2 do
-  redis.call('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[i], math.max(tonumber(ARGV[2]), redis.call('PTTL', KEYS[i])))
-end
+for i = 1, 2 do addName(KEYS[i], ARGV[1], ARGV[2]) end
 return 1
 `;
 

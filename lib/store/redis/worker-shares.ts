@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { expiringNamesLua } from './expiring-names.ts';
 import type { Keys } from './log/keys.ts';
-import { bindScript, nowLua, type RedisClient } from './redis.ts';
+import { bindScript, type RedisClient } from './redis.ts';
 
 /** How long a worker counts as live after its last heartbeat, in milliseconds. */
 const leaseMs = 3_000;
@@ -27,11 +28,10 @@ export interface WorkerShares {
 /** The Redis key of the last heartbeat of any worker. */
 export const heartbeatKey = (keys: Keys): string => `${keys.partitionPrefix(0)}worker-beat`;
 
-// KEYS: leases of workers, last heartbeat. ARGV: worker. A lease is an entry of a sorted set; its score is the time at which it expires by Redis' clock.
-const heartbeatLua = `${nowLua}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-redis.call('ZADD', KEYS[1], now + ${leaseMs}, ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ${leaseMs})
+// KEYS: leases of workers, last heartbeat. ARGV: worker.
+const heartbeatLua = `${expiringNamesLua}
+removeExpired(KEYS[1])
+addName(KEYS[1], ARGV[1], ${leaseMs})
 redis.call('SET', KEYS[2], string.format('%.0f', now), 'EX', 60)
 return redis.call('ZRANGE', KEYS[1], 0, -1)
 `;
