@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fromSqlState, toCommandError, unpackSqlState } from '../../apps/local/documentdb/errors.ts';
-import { PostgresError, PostgresUnavailable } from '../../apps/local/documentdb/postgres/connection.ts';
+import { PostgresUnavailable } from '../../apps/local/documentdb/postgres/connection.ts';
 import { openDatabase, refusal, type TestDatabase } from './database.ts';
 
 describe('errors of the gateway', () => {
@@ -27,10 +27,8 @@ describe('errors of the gateway', () => {
     expect(unpackSqlState(11000)).to.equal(undefined);
   });
 
-  it('use code 91 for an unavailable database and a transient label for a conflict in a transaction', () => {
-    expect(toCommandError(new PostgresUnavailable('x'), false).toReply()).to.include({ ok: 0, code: 91, codeName: 'ShutdownInProgress' });
-    expect(toCommandError(new PostgresError('40001', 'x'), true).toReply().errorLabels).to.deep.equal(['TransientTransactionError']);
-    expect(toCommandError(new PostgresError('40001', 'x'), false).toReply()).not.to.have.property('errorLabels');
+  it('use code 91 for an unavailable database', () => {
+    expect(toCommandError(new PostgresUnavailable('x')).toReply()).to.include({ ok: 0, code: 91, codeName: 'ShutdownInProgress' });
   });
 
   describe('of commands', () => {

@@ -82,12 +82,6 @@ describe('write concern', () => {
     expect((await c.findOne({ _id: 1 }))?.n).to.equal(160);
   });
 
-  it('flushes a transaction at its commit, whatever its write concern is', async () => {
-    const inTransaction: Write = (c, writeConcern, n) =>
-      database.connection.transaction((session) => c.insertOne({ _id: `new ${n}` }, { session }), optionsOf(writeConcern));
-    expect(await countUnflushed(inTransaction, relaxed)).to.equal(0);
-  });
-
   it('keeps unflushed writes that a durable write followed when Postgres is killed', async () => {
     const c = database.fresh();
     for (let n = 0; n < 300; n++) await c.insertOne({ _id: n }, { writeConcern: relaxed });

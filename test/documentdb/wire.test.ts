@@ -93,7 +93,7 @@ describe('the wire protocol', () => {
     expect(replies[0]).to.include({ to: 2, n: 1 });
   });
 
-  it('removes the fields of sessions, transactions, time limits and API versions', async () => {
+  it('removes the fields of sessions, time limits and API versions', async () => {
     const sessionFields = {
       lsid: { id: 1 },
       txnNumber: 1,
@@ -109,15 +109,6 @@ describe('the wire protocol', () => {
     expect(deserialize(parseCommand(Buffer.from(serialize({ ...body, ...sessionFields })), undefined).spec)).to.deep.equal(body);
     const { replies } = await exchange(gateway.port, (s) => s.write(message({ ...body, ...sessionFields })), 1);
     expect(replies[0]).to.include({ ok: 1, n: 1 });
-  });
-
-  it('rolls back the transaction of a client that disconnected', async () => {
-    const c = database.fresh();
-    await c.insertOne({ _id: 1, n: 0 });
-    const change = { update: c.collectionName, updates: [{ q: { _id: 1 }, u: { $inc: { n: 1 } } }], $db: 'test' };
-    const begin = { ...change, lsid: { id: 'gone' }, txnNumber: 1, autocommit: false, startTransaction: true };
-    expect((await exchange(gateway.port, (s) => s.write(message(begin)), 1)).replies[0]).to.include({ ok: 1, nModified: 1 });
-    expect((await c.findOneAndUpdate({ _id: 1 }, { $inc: { n: 10 } }, { returnDocument: 'after' }))?.n).to.equal(10);
   });
 
   const invalid: [what: string, bytes: Buffer][] = [

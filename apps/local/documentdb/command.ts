@@ -14,15 +14,14 @@ export interface Command {
   /** The command as received, and its top-level fields. */
   body: Buffer;
   fields: Fields;
-  /** The command in the form that the engine accepts: without the fields of sessions and transactions. */
+  /** The command in the form that the engine accepts: without the fields of sessions. */
   spec: Buffer;
   sequence: Buffer | undefined;
 }
 
-/** The connection that a handler uses, and whether a transaction is open on it. */
+/** The connection that a handler uses. */
 export interface Lease {
   connection: PostgresConnection;
-  inTransaction: boolean;
   /** Set by a handler that keeps the connection for a cursor. */
   isKept: boolean;
 }
@@ -43,15 +42,13 @@ const sessionFields = new Set([
   'apiStrict',
   'apiDeprecationErrors',
 ]);
-const transactionFields = new Set([...sessionFields, 'readConcern', 'writeConcern']);
 const commandsWithExpressions = new Set(['find', 'aggregate', 'count', 'distinct', 'update', 'delete', 'findAndModify', 'findandmodify']);
 
 /** Parses the parts that all commands have in common. */
 export function parseCommand(body: Buffer, sequence: Buffer | undefined): Command {
   const fields = scanFields(body);
   const name = fields.keys().next().value ?? '';
-  const inTransaction = fields.has('autocommit');
-  let spec = withoutFields(body, fields, inTransaction ? transactionFields : sessionFields);
+  let spec = withoutFields(body, fields, sessionFields);
   let statements = sequence;
   if (commandsWithExpressions.has(name)) {
     const nowMs = Date.now();

@@ -10,51 +10,43 @@ import { CommandError, isLostRace, toCommandError } from './errors.ts';
 import { ConnectionPool } from './postgres/pool.ts';
 import { isRelaxedWrite } from './relaxed.ts';
 import { inSingleFile, raceAttempts } from './single-file.ts';
-import { TransactionTable } from './transactions.ts';
 import type { Request } from './wire.ts';
 
 const plainConnections = 24;
-const transactionConnections = 24;
 const relaxedConnections = 8;
 const limitedConnections = 24;
-const transactionIdleMs = 60_000;
 /** Time limits above one second are rounded up to a multiple of this, in milliseconds, so that most commands of one kind share a limit. */
 const limitStepMs = 100;
 
 /** Runs commands against one Postgres. */
 export class Dispatcher {
   readonly #pool: ConnectionPool;
-  readonly #transactionPool: ConnectionPool;
   readonly #relaxedPool: ConnectionPool;
   /** Connections for commands with a time limit. A connection keeps its limit, so the limit rarely has to be set. */
   readonly #limitedPool: ConnectionPool;
   readonly #handlers: Map<string, Handler>;
   readonly cursors: CursorTable;
-  readonly transactions: TransactionTable;
 
-  constructor(socketDir: string, idleMs = transactionIdleMs) {
+  constructor(socketDir: string) {
     this.#pool = new ConnectionPool({ socketDir, max: plainConnections });
-    this.#transactionPool = new ConnectionPool({ socketDir, max: transactionConnections });
     this.#relaxedPool = new ConnectionPool({ socketDir, max: relaxedConnections, isRelaxed: true });
     this.#limitedPool = new ConnectionPool({ socketDir, max: limitedConnections });
     this.cursors = new CursorTable(this.#pool);
-    this.transactions = new TransactionTable(this.#transactionPool, idleMs);
     const named = { insert, update, delete: remove, findAndModify, findandmodify: findAndModify, createIndexes, dropIndexes, explain };
     this.#handlers = new Map(Object.entries<Handler>({ ...named, ...adminHandlers, ...this.cursors.handlers() }));
   }
 
-  /** Answers one request of a client, which `owner` identifies; never rejects. */
-  async answer(request: Request, owner: object, address: string): Promise<Reply> {
-    let inTransaction = false;
+  /** Answers one request; never rejects. */
+  async answer(request: Request, address: string): Promise<Reply> {
     try {
       const command = parseCommand(request.body, request.sequence);
       const local = localReply(command.name, address);
       if (local) return local;
       if (request.isLegacy) throw new CommandError(352, 'UnsupportedOpQueryCommand', 'OP_QUERY supports only hello');
-      inTransaction = option(command, 'autocommit') === 0;
-      return inTransaction ? await this.#runInTransaction(command, owner) : await this.#runPlain(command);
+      if (option(command, 'autocommit') === 0) throw new CommandError(20, 'IllegalOperation', 'there are no transactions');
+      return await this.#run(command);
     } catch (error) {
-      return toCommandError(error, inTransaction).toReply();
+      return toCommandError(error).toReply();
     }
   }
 
@@ -62,16 +54,15 @@ export class Dispatcher {
   close(): void {
     this.cursors.close();
     this.#pool.close();
-    this.#transactionPool.close();
     this.#relaxedPool.close();
     this.#limitedPool.close();
   }
 
-  async #runPlain(command: Command): Promise<Reply> {
+  async #run(command: Command): Promise<Reply> {
     const handler = this.#handlerOf(command);
     const pool = isRelaxedWrite(command) ? this.#relaxedPool : limitOf(command) > 0 ? this.#limitedPool : this.#pool;
     const once = async () => {
-      const lease: Lease = { connection: await pool.acquire(), inTransaction: false, isKept: false };
+      const lease: Lease = { connection: await pool.acquire(), isKept: false };
       try {
         return await runLimited(handler, command, lease);
       } finally {
@@ -84,25 +75,6 @@ export class Dispatcher {
       } catch (error) {
         if (!isLostRace(error) || attempt >= raceAttempts) throw error;
       }
-    }
-  }
-
-  async #runInTransaction(command: Command, owner: object): Promise<Reply> {
-    if (command.name === 'commitTransaction') {
-      await this.transactions.commit(command);
-      return { ok: 1 };
-    }
-    if (command.name === 'abortTransaction') {
-      await this.transactions.abort(command);
-      return { ok: 1 };
-    }
-    const handler = this.#handlerOf(command);
-    const connection = await this.transactions.connectionFor(command, owner);
-    try {
-      return await runLimited(handler, command, { connection, inTransaction: true, isKept: false });
-    } catch (error) {
-      await this.transactions.abort(command);
-      throw error;
     }
   }
 
@@ -125,6 +97,6 @@ async function runLimited(handler: Handler, command: Command, lease: Lease): Pro
   try {
     return await handler(command, lease);
   } finally {
-    if (lease.isKept || lease.inTransaction) await lease.connection.limit(0).catch(() => undefined);
+    if (lease.isKept) await lease.connection.limit(0).catch(() => undefined);
   }
 }

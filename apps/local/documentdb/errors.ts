@@ -5,8 +5,6 @@ import { PostgresError, PostgresUnavailable } from './postgres/connection.ts';
 export class CommandError extends Error {
   readonly code: number;
   readonly codeName: string;
-  /** Error labels that drivers react to. */
-  labels: string[] = [];
   /** Additional fields of the reply. */
   extra: Record<string, unknown> = {};
 
@@ -18,8 +16,7 @@ export class CommandError extends Error {
 
   /** The reply that reports this error. */
   toReply(): Record<string, unknown> {
-    const labels = this.labels.length > 0 ? { errorLabels: this.labels } : {};
-    return { ok: 0, errmsg: this.message, code: this.code, codeName: this.codeName, ...labels, ...this.extra };
+    return { ok: 0, errmsg: this.message, code: this.code, codeName: this.codeName, ...this.extra };
   }
 }
 
@@ -45,8 +42,6 @@ const codes: Record<string, [number, string]> = {
   M000U: [115, 'CommandNotSupported'],
   '22P02': [2, 'BadValue'],
   '22023': [2, 'BadValue'],
-  '25P02': [251, 'NoSuchTransaction'],
-  M00F6: [251, 'NoSuchTransaction'],
   '53100': [14031, 'OutOfDiskSpace'],
   '53300': shutdown,
   '57P01': shutdown,
@@ -77,13 +72,12 @@ const codes: Record<string, [number, string]> = {
   M000W: [146, 'ExceededMemoryLimit'],
   M0012: [197, 'InvalidIndexSpecificationOption'],
   M0015: [241, 'ConversionFailure'],
-  M0016: [263, 'OperationNotSupportedInTransaction'],
   M001B: [10334, 'BSONObjectTooLarge'],
   M007U: [40324, 'UnrecognizedCommand'],
   M0088: [40415, 'UnknownField'],
 };
 
-/** Whether a command outside a transaction may be retried: it lost a deadlock or a serialization race and changed nothing. */
+/** Whether a command may be retried: it lost a deadlock or a serialization race and changed nothing. */
 export function isLostRace(error: unknown): boolean {
   return error instanceof PostgresError && (error.sqlState === '40P01' || error.sqlState === '40001');
 }
@@ -94,15 +88,12 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /** Converts any error to MongoDB's terms. */
-export function toCommandError(error: unknown, inTransaction: boolean): CommandError {
+export function toCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
   if (error instanceof PostgresUnavailable) return new CommandError(...shutdown, `the database is unavailable: ${error.message}`);
   if (error instanceof MalformedBson) return new CommandError(22, 'InvalidBSON', `malformed BSON: ${error.message}`);
   if (!(error instanceof PostgresError)) return new CommandError(1, 'InternalError', String(error));
-  const result = fromSqlState(error.sqlState, error.message);
-  const isTransient = inTransaction && (result.code === 112 || result.code === 24 || result.code === 251);
-  if (isTransient) result.labels = ['TransientTransactionError'];
-  return result;
+  return fromSqlState(error.sqlState, error.message);
 }
 
 /** Converts a SQLSTATE and its message to MongoDB's terms. */

@@ -14,8 +14,6 @@ export interface WireGatewayOptions {
   socketDir: string;
   /** Path of the unix socket to listen on, at most 107 bytes; an existing socket is replaced. Default: a free TCP port of 127.0.0.1. */
   path?: string;
-  /** Time without use after which an open transaction is rolled back; default 60,000 ms. */
-  transactionIdleMs?: number;
 }
 
 /** A running gateway. */
@@ -24,15 +22,15 @@ export interface WireGateway {
   url: string;
   /** Its TCP port; 0 when it listens on a unix socket. */
   port: number;
-  /** The number of stored cursors and transactions; for tests. */
-  open(): { cursors: number; transactions: number };
+  /** The number of stored cursors; for tests. */
+  countCursors(): number;
   /** Stops listening and closes every connection. */
   close(): Promise<void>;
 }
 
 /** Starts a gateway that speaks MongoDB's wire protocol. Rejects if it cannot listen. Postgres does not have to run yet. */
 export async function startWireGateway(options: WireGatewayOptions): Promise<WireGateway> {
-  const dispatcher = new Dispatcher(options.socketDir, options.transactionIdleMs);
+  const dispatcher = new Dispatcher(options.socketDir);
   const sockets = new Set<Socket>();
   let address = '';
   const server = createServer({ noDelay: true }, (socket) => {
@@ -46,7 +44,7 @@ export async function startWireGateway(options: WireGatewayOptions): Promise<Wir
   return {
     url: gatewayUrl(address),
     port,
-    open: () => ({ cursors: dispatcher.cursors.size, transactions: dispatcher.transactions.size }),
+    countCursors: () => dispatcher.cursors.size,
     close: () =>
       new Promise((done) => {
         server.close(() => done());
@@ -69,7 +67,7 @@ function serve(socket: Socket, dispatcher: Dispatcher, address: string): void {
     isBusy = true;
     for (let message = queue.shift(); message && !socket.destroyed; message = queue.shift()) {
       const request = parseRequest(message);
-      const reply = await dispatcher.answer(request, socket, address);
+      const reply = await dispatcher.answer(request, address);
       if (queue.length < maxQueued && socket.isPaused()) socket.resume();
       if (request.isUnanswered || socket.destroyed) continue;
       const parts = replyTo(request, reply);
@@ -92,9 +90,6 @@ function serve(socket: Socket, dispatcher: Dispatcher, address: string): void {
     if (!isBusy && queue.length > 0) work().catch(() => socket.destroy());
   });
   socket.on('error', () => socket.destroy());
-  socket.once('close', () => {
-    dispatcher.transactions.dropOwner(socket).catch(() => undefined);
-  });
 }
 
 function drained(socket: Socket): Promise<void> {

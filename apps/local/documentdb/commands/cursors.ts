@@ -76,9 +76,8 @@ export class CursorTable {
   }
 
   #add(id: bigint, db: string, continuation: Buffer, isPersistent: boolean, lease: Lease): void {
-    const isHeld = isPersistent && !lease.inTransaction;
-    if (isHeld) lease.isKept = true;
-    this.#cursors.set(id, { db, continuation, held: isHeld ? lease.connection : undefined, usedAt: Date.now() });
+    if (isPersistent) lease.isKept = true;
+    this.#cursors.set(id, { db, continuation, held: isPersistent ? lease.connection : undefined, usedAt: Date.now() });
     const [oldest] = this.#cursors;
     if (this.#cursors.size > maxCursors && oldest) this.#drop(...oldest);
   }

@@ -9,15 +9,14 @@ const upsertAttempts = 5;
 
 /** `findAndModify`. An upsert that loses the race for a unique key is run again and then finds the winner's document. */
 export const findAndModify: Handler = async (command, lease) => {
-  const isUpsert = Boolean(option(command, 'upsert')) && !lease.inTransaction;
+  const isUpsert = Boolean(option(command, 'upsert'));
   for (let attempt = 1; ; attempt++) {
     try {
       return await deletingOne(command, lease, () => queryDocument(lease, statement, [command.db, command.spec]));
     } catch (error) {
       if (!isDuplicate(error)) throw error;
       if (isUpsert && attempt < upsertAttempts) continue;
-      const refusal = toCommandError(error, lease.inTransaction);
-      if (lease.inTransaction) throw refusal;
+      const refusal = toCommandError(error);
       const { query, update } = deserialize(command.spec);
       const namespace = { db: command.db, collection: command.target };
       const lookUp = lease.connection.query.bind(lease.connection);

@@ -40,12 +40,12 @@ async function createOnline({ db, spec }: Command, lease: Lease): Promise<Docume
 }
 
 /**
- * `createIndexes`; the indexes are complete when it answers. Writes to the collection go on meanwhile, except in a transaction. An empty collection takes the
- * short way, which blocks its writes for some milliseconds.
+ * `createIndexes`; the indexes are complete when it answers. Writes to the collection go on meanwhile. An empty collection takes the short
+ * way, which blocks its writes for some milliseconds.
  */
 export const createIndexes: Handler = async (command, lease) =>
   checked(
-    !lease.inTransaction && (await hasDocuments(command, lease))
+    (await hasDocuments(command, lease))
       ? await createOnline(command, lease)
       : deserialize(await queryDocument(lease, createStatement, [command.db, command.spec])),
   );

@@ -38,7 +38,7 @@ async function hasMatch(command: Command, lease: Lease, query: Buffer): Promise<
  * update would report that nothing matched, and the document would stay.
  */
 export async function deletingOne(command: Command, lease: Lease, run: () => Promise<Buffer>): Promise<Buffer> {
-  const query = lease.inTransaction ? undefined : queryOf(command);
+  const query = queryOf(command);
   let reply = await run();
   if (!query) return reply;
   for (let attempt = 1; attempt < raceAttempts && !hasDeleted(reply) && (await hasMatch(command, lease, query)); attempt++)

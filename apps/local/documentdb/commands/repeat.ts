@@ -21,8 +21,8 @@ export interface BulkWrite {
 export type BulkOutcome = { bytes: Buffer } | { reply: WriteReply; statements: Buffer[] };
 
 /**
- * Runs a write. The engine reports a deadlock in one statement as that statement's error and keeps the effects of the others. Outside transactions, such
- * statements are run again here; in an ordered write, so are the statements after the first of them.
+ * Runs a write. The engine reports a deadlock in one statement as that statement's error and keeps the effects of the others. Such statements
+ * are run again here; in an ordered write, so are the statements after the first of them.
  */
 export async function runBulkWrite(command: Command, lease: Lease, write: BulkWrite): Promise<BulkOutcome> {
   const bytes = await queryDocument(lease, write.statement, [command.db, command.spec, command.sequence ?? null]);
@@ -38,7 +38,7 @@ export async function runBulkWrite(command: Command, lease: Lease, write: BulkWr
     if (error.code === lostRaceCode) return true;
     return attempt < upsertAttempts && statement !== undefined && write.mayRepeat?.(error, statement) === true;
   };
-  for (; attempt < raceAttempts && !lease.inTransaction; attempt++) {
+  for (; attempt < raceAttempts; attempt++) {
     const lost = reply.writeErrors.filter(isLost).map(({ index }) => index);
     const first = lost[0];
     if (first === undefined) break;

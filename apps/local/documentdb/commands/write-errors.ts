@@ -37,8 +37,7 @@ export function readWriteReply(reply: Buffer): WriteReply {
 }
 
 /**
- * Encodes a decoded reply. Duplicate key errors are described with the documents that `candidatesOf` returns for a statement. Inside a transaction, which a
- * failed write ends, it throws the first error instead.
+ * Encodes a decoded reply. Duplicate key errors are described with the documents that `candidatesOf` returns for a statement.
  */
 export async function sendWriteReply(
   command: Command,
@@ -46,8 +45,6 @@ export async function sendWriteReply(
   reply: WriteReply,
   candidatesOf: (index: number) => (Document | undefined)[],
 ): Promise<Buffer> {
-  const [first] = reply.writeErrors;
-  if (lease.inTransaction && first) throw new CommandError(first.code, 'WriteError', first.errmsg);
   const namespace = { db: command.db, collection: command.target };
   const lookUp = lease.connection.query.bind(lease.connection);
   for (const entry of reply.writeErrors) {
