@@ -1,3 +1,4 @@
+import { limits } from '../../../base/limits.ts';
 import { toOneLine } from '../../../base/plain-text.ts';
 import { truncate } from '../../../base/text.ts';
 
@@ -9,7 +10,7 @@ export const bounds = {
   branch: 80,
   name: 60,
   title: 200,
-  commits: 5,
+  commits: limits.pushCommitsShown,
   commitLine: 72,
   body: 400,
   bodyLines: 10,
