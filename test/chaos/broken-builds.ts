@@ -11,12 +11,13 @@ interface Change {
 }
 
 /**
- * A change that breaks a rule of docs/delivery.md#rules. `faults`: those under which `npm run order` sees it; none without it. `delay`: another change, which
- * breaks nothing by itself, but makes what must go wrong for it frequent.
+ * A change that breaks a rule of docs/delivery.md#rules. `faults`: those under which `npm run order` sees it; none without it. `partitions`: those of the log
+ * with which it does; one without it. `delay`: another change, which breaks nothing by itself, but makes what must go wrong for it frequent.
  */
 interface Break extends Change {
   rule: number;
   faults?: OrderFaults;
+  partitions?: number;
   delay?: Change;
 }
 
@@ -30,15 +31,29 @@ const slowRelays: Change = {
   replace: "if (outbox === 'server' && Math.random() < 0.3) await sleep(3_000); const appendedBatch = await relayBatch",
 };
 
+/** What is published in every second partition comes 0.3 s late. */
+const slowPartitions: Change = {
+  file: 'lib/store/redis/log/subscriber.js',
+  find: 'listener.onMessage(channel, message);',
+  replace: 'setTimeout(() => listener.onMessage(channel, message), (keys.partitionOfChannel(channel) % 2) * 300);',
+};
+
+/** A gateway node takes 0.3 s longer to load the rules of a server. */
+const slowLoads: Change = {
+  file: 'apps/gateway/rules.js',
+  find: 'const found = (await reading).get(serverId);',
+  replace: 'const found = (await reading).get(serverId); await new Promise((done) => setTimeout(done, 300));',
+};
+
 /** Rules that a build can break, to prove that a tester finds out. */
 const breaks = {
-  'no-load-wait': {
+  'no-catching-up': {
     rule: 1,
     faults: 'cuts',
-    delay: slowRelays,
+    delay: slowLoads,
     file: 'apps/gateway/rules.js',
-    find: '    if (!(await waitUntilRelayed(node.platform, serverId)))\n        return;\n    await waitForBarrier(node, lane);\n',
-    replace: '',
+    find: 'const later = place.tail.filter(({ head }) => head.number > from);',
+    replace: 'const later = [];',
   },
   'no-view-events': {
     rule: 2,
@@ -55,7 +70,8 @@ const breaks = {
   },
   'no-join-ids': {
     rule: 4,
-    delay: slowRelays,
+    partitions: 4,
+    delay: slowPartitions,
     file: 'apps/gateway/visibility.js',
     find: 'return member?.joinId === places.get(place) ? member : null;',
     replace: 'return member;',
@@ -109,6 +125,9 @@ const breaks = {
 
 /** The faults under which `npm run order` sees what a build breaks. */
 export const faultsOf = (name: BreakName): OrderFaults => (breaks[name] as Break).faults ?? 'none';
+
+/** Of how many partitions the log is with which `npm run order` sees what a build breaks. */
+export const partitionsOf = (name: BreakName): number => (breaks[name] as Break).partitions ?? 1;
 
 export type BreakName = keyof typeof breaks;
 export const breakNames = Object.keys(breaks) as BreakName[];

@@ -1,5 +1,5 @@
 import { readArguments } from '../../../apps/local/command-line.ts';
-import { breakNames, faultsOf } from '../broken-builds.ts';
+import { breakNames, faultsOf, partitionsOf } from '../broken-builds.ts';
 import { startChaosStores } from '../stores.ts';
 import { runOrder } from './order.ts';
 
@@ -9,10 +9,10 @@ Changes servers at random while clients come and go, and compares what they rece
   --seconds <n>      how long each run takes; default: 120
   --seeds <n>        the number of runs; default: 1
   --seed <n>         the first seed; default: a random one
-  --partitions <n>   partitions of the log; default: 1
+  --partitions <n>   partitions of the log; default: 1, or what --broken needs
   --faults <which>   drains of gateways, cuts of subscriptions, pauses of workers, or all: every role and store is killed, paused and restarted;
                      default: none, or those that show what --broken breaks
-  --fault-every <s>  seconds between faults; default: 5
+  --fault-every <s>  seconds between faults; default: 5, or 2 with --broken
   --cluster          uses a Redis Cluster
   --broken <name>    runs a build in which a rule is broken, as a negative control: ${breakNames.join(', ')}
   --verbose          prints every change
@@ -22,9 +22,9 @@ const { values } = readArguments(usage, {
     seconds: { type: 'string', default: '120' },
     seeds: { type: 'string', default: '1' },
     seed: { type: 'string' },
-    partitions: { type: 'string', default: '1' },
+    partitions: { type: 'string' },
     faults: { type: 'string' },
-    'fault-every': { type: 'string', default: '5' },
+    'fault-every': { type: 'string' },
     cluster: { type: 'boolean', default: false },
     broken: { type: 'string' },
     verbose: { type: 'boolean', default: false },
@@ -45,12 +45,12 @@ try {
     const result = await runOrder(stores, {
       seed,
       seconds: Number(values.seconds),
-      partitions: Number(values.partitions),
+      partitions: Number(values.partitions ?? (broken === undefined ? 1 : partitionsOf(broken))),
       people: 5,
       bots: 3,
       servers: 3,
       faults: readChoice('faults', ['none', 'drains', 'cuts', 'pauses', 'all']) ?? (broken === undefined ? 'none' : faultsOf(broken)),
-      faultEveryMs: Number(values['fault-every']) * 1000,
+      faultEveryMs: Number(values['fault-every'] ?? (broken === undefined ? 5 : 2)) * 1000,
       broken,
       report: (line) => {
         if (values.verbose || /FAULT|compared|recovered/.test(line)) writeLine(line);

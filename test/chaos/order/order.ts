@@ -38,6 +38,11 @@ export interface OrderResult {
   messages: number;
 }
 
+/**
+ * The longest pause between two changes of a server, and between two interruptions of clients, in milliseconds. With a control build, which only has to show its
+ * fault soon, there are more of both.
+ */
+const pauses = { usual: { changeMs: 200, interruptionMs: 500 }, ofControl: { changeMs: 60, interruptionMs: 150 } };
 /** How long actions go on before everything is compared, in milliseconds. */
 const phaseMs = 12_000;
 /**
@@ -160,6 +165,7 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
       if (server) await post(world, server);
     };
     const { faults: kind = 'none', faultEveryMs = 5_000 } = plan;
+    const { changeMs, interruptionMs } = plan.broken === undefined ? pauses.usual : pauses.ofControl;
     const { cut, kills } = stores.redisFaults;
     const faultsOf: Record<OrderFaults, () => readonly Fault[]> = {
       none: () => [],
@@ -186,9 +192,9 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
         }
       };
       await Promise.all([
-        ...changers.map((changeOne) => repeat(changeOne, 200)),
+        ...changers.map((changeOne) => repeat(changeOne, changeMs)),
         ...Array.from({ length: 3 }, () => repeat(postSomewhere, 60)),
-        repeat(() => clients[dice(clients.length)]?.disturb(), 500),
+        repeat(() => clients[dice(clients.length)]?.disturb(), interruptionMs),
         // It ends when everything works again.
         faults.length > 0 && injectFaults(shuffled(faults), faultEveryMs, () => !isRunning(), report),
       ]);
