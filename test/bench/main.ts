@@ -5,13 +5,8 @@ import { readArguments } from '../../apps/local/command-line.ts';
 import { startStores } from '../../apps/local/stores.ts';
 import { type Row, table } from './report.ts';
 import { appendRows } from './rows/append.ts';
-import { archiveRows } from './rows/archive.ts';
 import { attackRows } from './rows/attacks.ts';
-import { backlogRows } from './rows/backlog.ts';
-import { codehostAcceptRows } from './rows/codehost-accept.ts';
-import { codehostRenderRows } from './rows/codehost-render.ts';
 import { crosspostRows } from './rows/crosspost.ts';
-import { discoveryRows } from './rows/discovery.ts';
 import { fairImageRows } from './rows/fair-images.ts';
 import { fairOutboundRows } from './rows/fair-outbound.ts';
 import { fanOutRows } from './rows/fan-out.ts';
@@ -22,21 +17,14 @@ import { interactionRows } from './rows/interactions.ts';
 import { joinRows } from './rows/join.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
-import { loginRows } from './rows/logins.ts';
-import { memberRows } from './rows/members.ts';
 import { memoryRow } from './rows/memory.ts';
-import { pageRows } from './rows/pages.ts';
 import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
 import { presenceRow } from './rows/presence.ts';
-import { readMarkRows } from './rows/reads.ts';
 import { resumeRows } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
 import { scalingRows } from './rows/scaling.ts';
-import { serverRows } from './rows/servers.ts';
 import { slowBodyRows } from './rows/slow-bodies.ts';
-import { uploadRow } from './rows/upload.ts';
-import { webpRows } from './rows/webp.ts';
 import type { Bench } from './setting.ts';
 
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
@@ -50,26 +38,14 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   herd: herdRows,
   list: listRows,
   crosspost: crosspostRows,
-  archive: archiveRows,
-  backlog: backlogRows,
   memory: memoryRow,
-  upload: uploadRow,
   'slow-bodies': slowBodyRows,
-  webp: webpRows,
   'fair-images': fairImageRows,
   'fair-outbound': fairOutboundRows,
-  servers: serverRows,
-  members: memberRows,
   join: joinRows,
   presence: presenceRow,
-  reads: readMarkRows,
-  discovery: discoveryRows,
   permissions: permissionRows,
-  'codehost-accept': codehostAcceptRows,
-  'codehost-render': codehostRenderRows,
   'role-change': roleChangeRows,
-  pages: pageRows,
-  logins: loginRows,
   attacks: attackRows,
   growth: growthRows,
   scaling: scalingRows,
@@ -83,7 +59,6 @@ Measures Parlance beside the least that could do the same work, in the same run 
   --rounds <n>    how often each row is measured; default: 3
   --seconds <n>   how long a measurement takes; default: 2
   --scale <n>     multiplies the sizes of what is measured; default: 1
-  --backlog <n>   how many events wait in the row of the backlog; default: 50000
   --json <file>   also writes the rows to a file
 `;
 const { values, positionals } = readArguments(usage, {
@@ -92,7 +67,6 @@ const { values, positionals } = readArguments(usage, {
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     scale: { type: 'string', default: '1' },
-    backlog: { type: 'string', default: '50000' },
     json: { type: 'string' },
   },
 });
@@ -104,7 +78,6 @@ const bench: Bench = {
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   scale: Number(values.scale),
-  backlogEvents: Number(values.backlog),
   log,
 };
 const rows: Row[] = [];

@@ -20,8 +20,6 @@ export interface Bench {
   seconds: number;
   /** The size of a large installation, as a share of its full size. Less than 1 for trials. */
   scale: number;
-  /** Pending events of the row `backlog`. */
-  backlogEvents: number;
   log(line: string): void;
 }
 

@@ -38,9 +38,5 @@ export async function cpuMsOf(pids: readonly number[]): Promise<number> {
 export const residentBytes = async (pid: number): Promise<number> =>
   Number(/VmRSS:\s+(\d+)/.exec(await readProc(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
 
-/** The most memory that a process has had, in MiB. */
-export const peakMibOf = async (pid: number): Promise<number> =>
-  Number(/VmHWM:\s+(\d+)/.exec(await readProc(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
-
 /** Whether a process of this machine has this name. */
 export const isNamed = async (pid: number, name: string): Promise<boolean> => (await readProc(`/proc/${pid}/comm`)).trim() === name;

@@ -66,7 +66,7 @@ async function run(): Promise<boolean> {
     const dataDir = await mkdtemp(join(tmpdir(), 'parlance-simulate-'));
     const stores = await startStores({ dataDir, durable: true, report: log });
     try {
-      const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), scale: 1, backlogEvents: 0, log };
+      const bench: Bench = { stores, rounds: Number(values.rounds), seconds: Number(values.seconds), scale: 1, log };
       if (!costs) {
         log('measuring costs …');
         costs = await measureCosts(bench);
