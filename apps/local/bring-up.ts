@@ -64,8 +64,8 @@ export async function bringUp(onStarted: (one: Started) => void): Promise<Role[]
 
   const local = `http://localhost:${config.PORT}`;
   const demo = await seed(local, folder);
-  const bot = await startDemoBot(local, demo.application.token);
-  onStarted({ name: 'demo bot', stop: () => bot.close() });
+  const bot = startDemoBot(local, demo.application.token);
+  onStarted({ name: 'demo bot', stop: () => bot.stop() });
   await Promise.race([bot.ready, new Promise((done) => setTimeout(done, 5000).unref())]);
   steps.stop();
 

@@ -1,13 +1,19 @@
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import { apiClient } from './api-client.ts';
 import { replyTo } from './demo-commands.ts';
-import { connectGateway, type GatewayClient } from './gateway-client.ts';
+import { openGateway } from './gateway.ts';
 import { print } from './terminal.ts';
 
+/** A running demo bot. */
+export interface DemoBot {
+  /** Resolves at the first READY; rejects if the gateway refuses the bot. */
+  ready: Promise<void>;
+  stop(): Promise<void>;
+}
+
 /** Runs the demo bot. It answers its commands over the callback route and reconnects automatically. Pending follow-ups are lost when it stops. */
-export async function startDemoBot(baseUrl: string, token: string): Promise<GatewayClient> {
+export function startDemoBot(baseUrl: string, token: string): DemoBot {
   const call = apiClient(baseUrl);
-  const { url } = await call<{ url: string }>('GET', '/api/gateway');
   const timers = new Set<NodeJS.Timeout>();
   const logError = (error: Error): void => print(`[demo bot] error: ${error.message}`);
   const answer = async (interaction: Interaction): Promise<void> => {
@@ -23,21 +29,28 @@ export async function startDemoBot(baseUrl: string, token: string): Promise<Gate
     }, afterMs);
     timers.add(timer);
   };
-  const client = connectGateway({
-    url,
+  let isReady = (): void => undefined;
+  const firstReady = new Promise<void>((resolve) => {
+    isReady = resolve;
+  });
+  const gateway = openGateway({
+    call,
     token,
     onEvent: (name, data) => {
+      if (name === 'READY') isReady();
       if (name === 'INTERACTION_CREATE') answer(data as Interaction).catch(logError);
     },
     onState: (line) => {
       if (!/^(connected|resumed)/.test(line)) print(`[demo bot] ${line}`);
     },
   });
+  const running = gateway.run();
+  running.catch(logError);
   return {
-    ...client,
-    close: () => {
+    ready: Promise.race([firstReady, running]),
+    stop: async () => {
       for (const timer of timers) clearTimeout(timer);
-      client.close();
+      await gateway.stop({ keepSession: false, timeoutMs: 0 });
     },
   };
 }

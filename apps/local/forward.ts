@@ -4,7 +4,7 @@ import { ApiError, apiClient } from './api-client.ts';
 import { readBaseUrl } from './base-url.ts';
 import { readArguments } from './command-line.ts';
 import { localEndpoint } from './forward-interaction.ts';
-import { connectGateway } from './gateway-client.ts';
+import { openGateway } from './gateway.ts';
 import { readSecret } from './secret-input.ts';
 import { UserFacingError } from './terminal.ts';
 
@@ -54,9 +54,8 @@ async function run({ applicationId, to, baseUrl }: Options): Promise<void> {
   const endpoint = localEndpoint(to, secret, apiClient(baseUrl));
   const failure = await endpoint.ping();
   if (failure) throw new UserFacingError(`The ping to ${to} failed at the step ${failure}`);
-  const { url } = await apiClient(baseUrl)<{ url: string }>('GET', '/api/gateway');
-  const client = connectGateway({
-    url,
+  const gateway = openGateway({
+    call: apiClient(baseUrl),
     token,
     onEvent: (name, data) => {
       if (name === 'READY')
@@ -68,8 +67,8 @@ async function run({ applicationId, to, baseUrl }: Options): Promise<void> {
     },
     onState: printStatus,
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => client.close());
-  await client.done;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void gateway.stop({ keepSession: false, timeoutMs: 0 }));
+  await gateway.run();
 }
 
 const options = readOptions();

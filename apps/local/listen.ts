@@ -1,7 +1,7 @@
 import { apiClient } from './api-client.ts';
 import { readBaseUrl } from './base-url.ts';
 import { readArguments } from './command-line.ts';
-import { ClientClosed, connectGateway } from './gateway-client.ts';
+import { openGateway } from './gateway.ts';
 
 /*
  * `npm run listen -- <token>`: connects to the gateway as a bot or a person and prints each event as one line. Ctrl-C ends it.
@@ -23,24 +23,25 @@ const printStatus = (line: string): void => {
   process.stderr.write(`# ${line}\n`);
 };
 
+const call = apiClient(baseUrl);
 try {
-  const { url } = await apiClient(baseUrl)<{ url: string }>('GET', '/api/gateway');
+  const { url } = await call<{ url: string }>('GET', '/api/gateway');
   printStatus(`connecting to ${url}; press Ctrl-C to stop`);
-  const client = connectGateway({
-    url,
-    token,
-    events: optionalEvents,
-    onEvent: (name, data) => process.stdout.write(`${new Date().toISOString().slice(11, 23)} ${name} ${JSON.stringify(data)}\n`),
-    onState: printStatus,
-  });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => client.close());
-  client.ready.catch((error: unknown) => {
-    if (!(error instanceof ClientClosed)) process.exitCode = 1;
-  });
-  await client.done;
 } catch (error) {
   printStatus(
     `${baseUrl} does not respond (${(error as Error).message}); check that \`npm start\` is running, or set BASE_URL to its address`,
   );
-  process.exitCode = 1;
+  process.exit(1);
 }
+const gateway = openGateway({
+  call,
+  token,
+  events: optionalEvents,
+  onEvent: (name, data) => process.stdout.write(`${new Date().toISOString().slice(11, 23)} ${name} ${JSON.stringify(data)}\n`),
+  onState: printStatus,
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void gateway.stop({ keepSession: false, timeoutMs: 0 }));
+await gateway.run().catch((error: Error) => {
+  printStatus(error.message);
+  process.exitCode = 1;
+});

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const staged = `${root}dist/sdk/javascript`;
+const staged = `${root}dist/kits/javascript`;
 const served = `${root}dist/web/kits`;
 
 rmSync(staged, { recursive: true, force: true });

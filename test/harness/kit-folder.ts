@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 
 /** Makes a folder in which programs of developers run: with the JavaScript kit of the last `npm run build`, and `ws`. */
 export function makeKitFolder(): string {
-  const kit = resolve('dist/sdk/javascript');
+  const kit = resolve('dist/kits/javascript');
   if (!existsSync(join(kit, 'package.json'))) throw new Error('The kits are not built. Run `npm run build`.');
   const folder = mkdtempSync(join(tmpdir(), 'parlance-kit-'));
   mkdirSync(join(folder, 'node_modules/@parlance'), { recursive: true });

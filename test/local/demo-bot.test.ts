@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { apiClient, type Call } from '../../apps/local/api-client.ts';
-import { startDemoBot } from '../../apps/local/demo-bot.ts';
+import { type DemoBot, startDemoBot } from '../../apps/local/demo-bot.ts';
 import { demoCommands, replyTo } from '../../apps/local/demo-commands.ts';
 import type { Demo } from '../../apps/local/demo-notes.ts';
-import type { GatewayClient } from '../../apps/local/gateway-client.ts';
 import { freePort } from '../../apps/local/probe.ts';
 import { seed } from '../../apps/local/seed.ts';
 import type { OptionType } from '../../lib/contract/command.ts';
@@ -16,7 +15,7 @@ import { type EventRecorder, recordEvents, startParlance, type TestParlance } fr
 
 describe('the demo bot with all roles', () => {
   let parlance: TestParlance;
-  let bot: GatewayClient;
+  let bot: DemoBot;
   let demo: Demo;
   let call: Call;
   let recorder: EventRecorder;
@@ -27,7 +26,7 @@ describe('the demo bot with all roles', () => {
     parlance = await startParlance({ GATEWAY_PORT: String(await freePort()) });
     demo = await seed(parlance.url, folder);
     call = apiClient(parlance.url, `Bearer ${demo.person.token}`);
-    bot = await startDemoBot(parlance.url, demo.application.token);
+    bot = startDemoBot(parlance.url, demo.application.token);
     await bot.ready;
     recorder = await recordEvents(parlance, demo.person.token);
     const list = await call<{ id: string; name: string }[]>('GET', `/api/channels/${demo.server.channelId}/commands`);
@@ -35,8 +34,7 @@ describe('the demo bot with all roles', () => {
   });
   after(async () => {
     await recorder.client.close();
-    bot.close();
-    await bot.done;
+    await bot.stop();
     await parlance.close();
     rmSync(folder, { recursive: true, force: true });
   });
