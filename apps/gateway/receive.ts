@@ -202,16 +202,14 @@ async function recoverOnce(node: GatewayNode, lane: Lane): Promise<void> {
   const unread = new Set(behind);
   const outdated = epoch === lane.epoch ? places.filter((place) => unread.has(place) || !Number.isFinite(place.lastNumber)) : places;
   const { heldEntries, onLive } = lane;
-  Object.assign<Lane, Partial<Lane>>(lane, {
-    epoch,
-    floor,
-    epochEnds,
-    sentNumber: lastNumber,
-    verifiedNumber: lastNumber,
-    heldEntries: [],
-    onLive: [],
-    state: 'live',
-  });
+  lane.epoch = epoch;
+  lane.floor = floor;
+  lane.epochEnds = epochEnds;
+  lane.sentNumber = lastNumber;
+  lane.verifiedNumber = lastNumber;
+  lane.heldEntries = [];
+  lane.onLive = [];
+  lane.state = 'live';
   node.positionText = null;
   for (const place of outdated) {
     startTailAt(place, lastNumber);

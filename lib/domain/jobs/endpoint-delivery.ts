@@ -30,11 +30,10 @@ const createFailure = (reason: string, reply: Pick<DeliveryRecord, 'status' | 'm
 
 /**
  * At most 8 answers of endpoints are applied at once in this process. The number of requests that wait for an answer is not limited here. Otherwise a burst
- * would take every database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload the newest go first, because
- * the oldest have no time left.
+ * would take every database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload those with the
+ * latest deadline go first, because the others have no time left.
  */
 const applying = new PQueue({ concurrency: 8 });
-let applied = 0;
 
 /** Claims an interaction, so that only this worker makes its one request. Returns null if it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
@@ -163,7 +162,7 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
         if (reply.ok) await applyReply(platform, interaction, reply.answer, reply);
         else await saveFailure(platform, interaction, createFailure(`${reply.step}: ${reply.reason}`, reply));
       },
-      { priority: applied++ },
+      { priority: deadlineMs },
     );
   } finally {
     release();
