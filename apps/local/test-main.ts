@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,27 +6,16 @@ import { showHelp } from './command-line.ts';
 import { ensurePython } from './python.ts';
 import { type Stores, startStores } from './stores.ts';
 import { print, startProgress } from './terminal.ts';
+import { runTests } from './test-run.ts';
 
 /*
  * `npm test [-- mocha arguments]`: starts disposable stores, by the same rules as `npm start`, finds or installs a browser and Python, and runs the tests with them.
  */
 showHelp(`Usage: npm test [-- <mocha arguments>]
 
-Runs the first part of the tests on disposable stores; \`npm run test:system\` runs the others. For example: npm test -- --no-config --import=tsx <files>
+Runs the first part of the tests on disposable stores; \`npm run test:system\` runs the others. A file that fails is run once more, alone. For example: npm test -- --no-config --import=tsx <files>
 `);
 const folder = mkdtempSync(join(tmpdir(), 'parlance-test-'));
-
-/** Runs mocha with `env`; resolves with its exit code. Forwards signals from this process to mocha. */
-function runSuite(env: NodeJS.ProcessEnv): Promise<number> {
-  const mocha = ['node_modules/mocha/bin/mocha.js', '--reporter', 'test/reporter.mjs', ...process.argv.slice(2)];
-  // Its own process group, so that Ctrl-C reaches mocha once, from here, and the stores outlive it.
-  const child = spawn(process.execPath, mocha, { env, stdio: 'inherit', detached: true });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((done) => {
-    child.on('exit', (code, signal) => done(signal ? 130 : (code ?? 1)));
-    child.on('error', () => done(1));
-  });
-}
 
 let stores: Stores | undefined;
 const steps = startProgress('starting the stores for the tests');
@@ -38,7 +26,7 @@ try {
   steps.stop();
   const { mongodbUrl: MONGODB_URL, redisUrl: REDIS_URL } = stores;
   // Longer store timeouts, so that tests on a busy machine are slow but do not fail. Tests of unavailable stores set their own.
-  process.exitCode = await runSuite({
+  process.exitCode = await runTests(process.argv.slice(2), {
     STORE_TIMEOUT_FACTOR: '10',
     ...process.env,
     MONGODB_URL,
