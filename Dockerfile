@@ -7,6 +7,7 @@ COPY config config
 COPY lib lib
 COPY workers workers
 COPY apps apps
+COPY local-database local-database
 COPY sdk sdk
 COPY test test
 COPY docs/guides docs/guides

@@ -4,13 +4,13 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DryMongoBinary, MongoBinary } from 'mongodb-memory-server-core';
 import { MongoBinaryDownloadUrl } from 'mongodb-memory-server-core/lib/util/MongoBinaryDownloadUrl.js';
+import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from '../../local-database/cluster.ts';
+import { makeOwnFolder } from '../../local-database/own-folder.ts';
+import { probeGateway } from '../../local-database/probe.ts';
+import { documentdbRecipe, runtimeLayout } from '../../local-database/recipe.ts';
+import { gatewayUrl } from '../../local-database/server.ts';
 import { isOlder, readVersion, readWriters, recognizeDatabase, unreadableDataError, type Writer } from './data-writers.ts';
 import { debianRuntime, debianRuntimeFolder, findOnPath, hasDebianTools, type Report } from './debian.ts';
-import { clusterCommand, copyTemplate, makeTemplate, probeCluster, templateRevision } from './documentdb/cluster.ts';
-import { makeOwnFolder } from './documentdb/own-folder.ts';
-import { probeGateway } from './documentdb/probe.ts';
-import { documentdbRecipe, runtimeLayout } from './documentdb/recipe.ts';
-import { gatewayUrl } from './documentdb/server.ts';
 import { cacheFolder, reachableFolder, replacementFolder, socketFolder, unprivilegedOwner } from './folders.ts';
 import { withLock } from './lock.ts';
 import { probe } from './probe.ts';
@@ -178,7 +178,7 @@ async function startDocumentdb(options: MongoOptions, writer: Writer | undefined
 function gatewayCommand(socketDir: string, path: string): { command: string; args: string[]; cwd: string } {
   const here = fileURLToPath(import.meta.url);
   const isSource = here.endsWith('.ts');
-  const main = join(dirname(here), 'documentdb', isSource ? 'main.ts' : 'main.js');
+  const main = join(dirname(here), '../../local-database', isSource ? 'main.ts' : 'main.js');
   return { command: process.execPath, args: [...(isSource ? ['--import', 'tsx'] : []), main, socketDir, path], cwd: dirname(here) };
 }
 

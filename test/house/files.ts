@@ -7,7 +7,9 @@ const filesIn = (folder: string, pattern: RegExp): string[] =>
     .map((file) => join(folder, file));
 
 /** The paths of all source files and style sheets. */
-export const sources = ['lib', 'apps', 'workers', 'config', 'sdk', 'test'].flatMap((folder) => filesIn(folder, /\.(tsx?|mjs|css)$/));
+export const sources = ['lib', 'apps', 'workers', 'config', 'sdk', 'local-database', 'test'].flatMap((folder) =>
+  filesIn(folder, /\.(tsx?|mjs|css)$/),
+);
 
 /** The paths of all pages of documentation. */
 export const pages = [
@@ -15,7 +17,7 @@ export const pages = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   ...filesIn('docs', /\.md$/),
-  'apps/local/documentdb/README.md',
+  'local-database/README.md',
   'sdk/javascript/README.md',
   'sdk/python/README.md',
 ];

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { mongo } from 'mongoose';
-import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
+import { PostgresConnection } from '../../local-database/postgres/connection.ts';
 import { socketFolder } from '../../apps/local/folders.ts';
 import { schemas } from '../../lib/store/mongo/database.ts';
 import { prepareDatabase } from '../harness/migrations.ts';

@@ -52,7 +52,7 @@ function findCaller(): string | null {
   });
   const at = calls.findIndex(({ file }) => !helpers.includes(file));
   const { file, name: own } = calls[Math.max(at, 0)] ?? {};
-  if (!file || file.startsWith('test/')) return null;
+  if (!file || /^(test|local-database)\//.test(file)) return null;
   // An unnamed function is known by the function around it, which may be among its callers.
   const name = own || calls.slice(at).find((call) => call.file === file && call.name)?.name;
   return name ? `${file} ${name}` : file;

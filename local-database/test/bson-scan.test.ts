@@ -1,15 +1,8 @@
 import { BSON, serialize } from 'bson';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  MalformedBson,
-  numberField,
-  scanFields,
-  splitDocuments,
-  stringField,
-  withoutFields,
-} from '../../apps/local/documentdb/bson-scan.ts';
-import { FrameReader } from '../../apps/local/documentdb/frames.ts';
+import { MalformedBson, numberField, scanFields, splitDocuments, stringField, withoutFields } from '../bson-scan.ts';
+import { FrameReader } from '../frames.ts';
 
 const everyType = {
   double: 1.5,

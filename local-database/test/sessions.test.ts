@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import mongoose, { type Connection } from 'mongoose';
-import { startWireGateway, type WireGateway } from '../../apps/local/documentdb/server.ts';
+import { startWireGateway, type WireGateway } from '../server.ts';
 import { atOnce, type Doc, openDatabase, refusal, type TestDatabase } from './database.ts';
 
 describe('cursors', () => {

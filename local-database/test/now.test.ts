@@ -1,6 +1,6 @@
 import { type Document, deserialize, serialize } from 'bson';
 import { expect } from 'chai';
-import { withNow } from '../../apps/local/documentdb/now.ts';
+import { withNow } from '../now.ts';
 
 const now = new Date('2030-01-02T03:04:05.678Z');
 const replaced = (document: Document, context: 'command' | 'statement' = 'command') =>

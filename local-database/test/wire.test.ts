@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { type Document, deserialize, serialize } from 'bson';
 import { expect } from 'chai';
-import { parseCommand } from '../../apps/local/documentdb/command.ts';
-import { FrameReader } from '../../apps/local/documentdb/frames.ts';
-import { startWireGateway, type WireGateway } from '../../apps/local/documentdb/server.ts';
+import { parseCommand } from '../command.ts';
+import { FrameReader } from '../frames.ts';
+import { startWireGateway, type WireGateway } from '../server.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 /** Encodes an OP_MSG with this body. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
+import { PostgresConnection } from '../postgres/connection.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 type Collection = ReturnType<TestDatabase['fresh']>;

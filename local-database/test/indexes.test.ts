@@ -1,7 +1,7 @@
 import { serialize } from 'bson';
 import { expect } from 'chai';
-import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
-import { use } from '../harness/use.ts';
+import { use } from '../../test/harness/use.ts';
+import { PostgresConnection } from '../postgres/connection.ts';
 import { openDatabase } from './database.ts';
 
 describe('database gateway: indexes of a collection with documents', () => {

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import mongoose from 'mongoose';
-import { PostgresConnection } from '../../apps/local/documentdb/postgres/connection.ts';
-import { startWireGateway } from '../../apps/local/documentdb/server.ts';
-import { waitUntil } from '../harness/interaction-fixture.ts';
+import { waitUntil } from '../../test/harness/interaction-fixture.ts';
+import { PostgresConnection } from '../postgres/connection.ts';
+import { startWireGateway } from '../server.ts';
 import { atOnce, type Doc, openDatabase, refusal } from './database.ts';
 
 /** What a driver reports for code 91: the code itself, or the errors of the connection pool that it then clears. */

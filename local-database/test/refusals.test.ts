@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fromSqlState, toCommandError, unpackSqlState } from '../../apps/local/documentdb/errors.ts';
-import { PostgresUnavailable } from '../../apps/local/documentdb/postgres/connection.ts';
+import { fromSqlState, toCommandError, unpackSqlState } from '../errors.ts';
+import { PostgresUnavailable } from '../postgres/connection.ts';
 import { openDatabase, refusal, type TestDatabase } from './database.ts';
 
 describe('errors of the gateway', () => {
