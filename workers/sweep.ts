@@ -70,7 +70,7 @@ const sweeps: readonly Sweep[] = [
 /** Records a heartbeat, unless this worker cannot reach the database: it could not do its share of the work, so others must take it over. */
 async function recordHeartbeat(platform: WorkerPlatform): Promise<void> {
   await platform.db.meta.findOne({ _id: 'app-key' }, { projection: { _id: 1 } });
-  await platform.recordHeartbeat();
+  await platform.shares.recordHeartbeat();
 }
 
 /** The running sweeps of a worker. */
@@ -91,11 +91,11 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): Sweep
     platform.log.warn({ sweep, err: error }, 'sweep failed');
   };
   // A worker that does not know the others yet would sweep everything.
-  const firstHeartbeat = platform.recordHeartbeat().catch(() => undefined);
+  const firstHeartbeat = platform.shares.recordHeartbeat().catch(() => undefined);
   const tasks = sweeps.map(({ name, runsIn, run, ...sweep }): RepeatedTask => {
     const runIfOwner = async (): Promise<void> => {
       await firstHeartbeat;
-      if (runsIn === 'all' || platform.isOwner(name)) await run(platform);
+      if (runsIn === 'all' || platform.shares.isOwner(name)) await run(platform);
     };
     return { name, intervalMs: sweep.intervalMs ?? intervalMs, run: runIfOwner };
   });
@@ -110,7 +110,7 @@ export function startSweeps(platform: WorkerPlatform, intervalMs = 1_000): Sweep
     getHeartbeatAgeMs: () => performance.now() - triedAt,
     close: async () => {
       const closed = scheduler.close();
-      await platform.endHeartbeat().catch(() => undefined); // from now on, sweeps that divide their work find none
+      await platform.shares.endHeartbeat().catch(() => undefined); // from now on, sweeps that divide their work find none
       await closed;
     },
   };

@@ -19,7 +19,7 @@ import { createServerChanges, type ServerChanges } from './redis/server-changes.
 import { heartbeatKey } from './redis/worker-shares.ts';
 
 /** What every process can do: read and write the database, create ids, read and bump access versions, and ask which accounts are connected. */
-export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'registerProcess' | 'unregisterProcess'> {
+export interface Platform extends Caches, Pick<ProcessAddresses, 'registerProcess' | 'unregisterProcess'> {
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
@@ -28,6 +28,7 @@ export interface Platform extends Connections, Caches, Pick<ProcessAddresses, 'r
   readonly serverChanges: ServerChanges;
   readonly logState: LogState;
   readonly tracing: Tracing;
+  readonly connections: Connections;
   /** The process' clock, in Unix milliseconds. */
   now: () => number;
   readLastNumber: ReadLastNumber;
@@ -88,7 +89,7 @@ export async function openCommonPlatform(config: Config, log: Logger, role: stri
     serverChanges,
     logState: createLogState(db),
     accessVersions: createAccessVersions(redis, keys, log, serverChanges),
-    ...createConnections(redis, keys),
+    connections: createConnections(redis, keys),
     readLastNumber: createReadLastNumber(redis, keys),
     isRedisUp: () => redis.status === 'ready',
     pingRedis: async () => {

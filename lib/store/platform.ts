@@ -79,7 +79,8 @@ export interface UnacknowledgedEntries {
 }
 
 /** The platform of a worker: it stores files and appends events to the log. */
-export interface WorkerPlatform extends FilesPlatform, Appender, WorkerShares {
+export interface WorkerPlatform extends FilesPlatform, Appender {
+  readonly shares: WorkerShares;
   readonly presences: Presences;
   readonly expirePlaces: ExpirePlaces;
   readonly confirm: Confirm;
@@ -173,7 +174,7 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     metrics,
     stopping: stopping.signal,
     presences: createPresences(common.redis, common.keys),
-    ...createWorkerShares(common.redis, common.keys),
+    shares: createWorkerShares(common.redis, common.keys),
     startConsumers(handlers, onJobEnded) {
       const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
       const residents = createResidents(common.redis, common.keys, connect, (name, data, runState) =>

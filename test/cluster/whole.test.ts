@@ -97,7 +97,7 @@ describe('Redis Cluster: all roles', () => {
     const statuses = async (): Promise<string[]> =>
       (await fixture.parlance.call<{ status: string }[]>('GET', path, { as: asOwner() })).body.map(({ status }) => status);
     expect(await statuses()).to.deep.equal(['online', 'online']);
-    expect(await fixture.parlance.platform.listConnected()).to.have.length(fixture.listeners.length);
+    expect(await fixture.parlance.platform.connections.listConnected()).to.have.length(fixture.listeners.length);
   });
 
   it('retries a failed job', async () => {

@@ -15,22 +15,22 @@ describe('Sweeps: two workers', () => {
   const api = use(() => startTestApiWithWorker(() => startSeededApi({ bots: 1, channels: 20 })));
   const other = use(() => openWorkerPlatform(api.platform.config, createLog('test', 'silent')), { each: true });
   const keys = Array.from({ length: 200 }, (_, n) => `key ${n}`);
-  const ownedBy = (worker: WorkerPlatform): string[] => keys.filter(worker.isOwner);
+  const ownedBy = (worker: WorkerPlatform): string[] => keys.filter(worker.shares.isOwner);
   /** Lets both workers know of each other. */
   const meet = async (): Promise<void> => {
-    for (const worker of [api.worker, other, api.worker]) await worker.recordHeartbeat();
+    for (const worker of [api.worker, other, api.worker]) await worker.shares.recordHeartbeat();
   };
-  afterEach(() => api.worker.endHeartbeat());
+  afterEach(() => api.worker.shares.endHeartbeat());
 
   /** A worker that keeps its present share of the channels, and notes the channels whose events it appends. */
   const withFixedShare = (worker: WorkerPlatform): { worker: WorkerPlatform; owned: string[]; channelIds: string[] } => {
-    const [owned, channelIds]: [string[], string[]] = [api.seeded.channelIds.filter(worker.isOwner), []];
+    const [owned, channelIds]: [string[], string[]] = [api.seeded.channelIds.filter(worker.shares.isOwner), []];
     const append: WorkerPlatform['append'] = async (place, events, options) => {
       const found = await worker.append(place, events, options);
       channelIds.push(...events.flatMap(({ channelId }) => channelId ?? []));
       return found;
     };
-    return { worker: { ...worker, append, isOwner: (key) => owned.includes(key) }, owned, channelIds };
+    return { worker: { ...worker, append, shares: { ...worker.shares, isOwner: (key) => owned.includes(key) } }, owned, channelIds };
   };
   const countPending = (): Promise<number> => api.platform.db.messages.countDocuments({ outboxAt: { $exists: true } });
   /** Posts in every channel, and makes the events overdue. */
@@ -45,8 +45,8 @@ describe('Sweeps: two workers', () => {
     await meet();
     expect([...ownedBy(api.worker), ...ownedBy(other)]).to.have.members(keys);
     expect(ownedBy(other)).to.not.deep.equal([]);
-    await other.endHeartbeat();
-    await api.worker.recordHeartbeat();
+    await other.shares.endHeartbeat();
+    await api.worker.shares.recordHeartbeat();
     expect(ownedBy(api.worker)).to.deep.equal(keys);
   });
 
@@ -81,7 +81,7 @@ describe('Sweeps: two workers', () => {
     const db = { ...api.worker.db, meta: { findOne } } as unknown as WorkerPlatform['db'];
     const sweeps = startSweeps({ ...api.worker, db, log: createLog('test', 'silent') }, 50);
     await waitUntil(async () => {
-      await other.recordHeartbeat();
+      await other.shares.recordHeartbeat();
       return ownedBy(other).length === keys.length;
     }, 'the other worker owns all keys');
     await sweeps.close();

@@ -60,7 +60,7 @@ describe('gateway: close codes', () => {
     await client.identify(`Bearer ${bot.token}`);
     client.send({ op: 2, d: { token: bot.token } });
     expect(await client.closed).to.equal(4005);
-    expect(await fixture.worker.areConnected([bot.id])).to.deep.equal([false]);
+    expect(await fixture.worker.connections.areConnected([bot.id])).to.deep.equal([false]);
   });
 
   it('closes with 4012 for an unknown version; the default is 1', async () => {

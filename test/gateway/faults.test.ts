@@ -88,10 +88,10 @@ describe('gateway: faults', () => {
     proxy.cut();
     await client.close(1000);
     while (node.node.pendingReleases.size === 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(await fixture.worker.areConnected([released.id])).to.deep.equal([true]);
+    expect(await fixture.worker.connections.areConnected([released.id])).to.deep.equal([true]);
     proxy.mend();
     while (node.node.pendingReleases.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await fixture.worker.areConnected([released.id])).to.deep.equal([false]);
+    expect(await fixture.worker.connections.areConnected([released.id])).to.deep.equal([false]);
   });
 
   it('sends op 9 to all sessions when Redis lost acknowledged events', async () => {
@@ -170,7 +170,7 @@ describe('gateway: log with two partitions', () => {
       const again = fixture.connect((i + 1) % 2);
       await again.resume(bot.token, d.sessionId, String(received?.s));
       expect(contents(await again.events(1))).to.deep.equal([`missed ${i}`]);
-      expect(await fixture.worker.areConnected([bot.id])).to.deep.equal([true]);
+      expect(await fixture.worker.connections.areConnected([bot.id])).to.deep.equal([true]);
     }
     const offline = await fixture.makeAccount('bot', server);
     expect(await fixture.interact(offline.id, { id: '1' })).to.equal(false);

@@ -239,7 +239,7 @@ export class GatewayFixture {
 
   /** Sends an interaction to a bot's newest session, as the worker does; false if the bot is offline. */
   async interact(botId: string, data: object): Promise<boolean> {
-    const sid = await this.worker.findNewestSession(botId);
+    const sid = await this.worker.connections.findNewestSession(botId);
     if (sid !== null) await this.appendForAccount(botId, 'INTERACTION_CREATE', data, { onlySession: sid });
     return sid !== null;
   }

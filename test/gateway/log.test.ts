@@ -91,11 +91,11 @@ describe('gateway: the log', () => {
     expect(await fixture.interact('nobody', {})).to.equal(false);
     await node.platform.sessions.open({ id: 'dead', accountId: 'dead', events: ['MESSAGE_CREATE'], node: 'dead-node', owner: 'o' });
     expect(await fixture.interact('dead', {})).to.equal(false);
-    expect(await fixture.worker.areConnected(['dead', 'nobody'])).to.deep.equal([false, false]);
+    expect(await fixture.worker.connections.areConnected(['dead', 'nobody'])).to.deep.equal([false, false]);
     await node.platform.sessions.renewLease('dead-node');
     expect(await redis.pttl(`${keys.partitionPrefix(0)}node:dead-node`)).to.be.within(1, 5_000);
     expect(await fixture.interact('dead', {})).to.equal(true);
-    expect(await fixture.worker.areConnected(['dead', 'nobody'])).to.deep.equal([true, false]);
+    expect(await fixture.worker.connections.areConnected(['dead', 'nobody'])).to.deep.equal([true, false]);
   });
 
   it('only the owner can refresh or leave a session; taking it over changes the owner', async () => {
@@ -111,7 +111,7 @@ describe('gateway: the log', () => {
     await sessions.release({ ...session, owner: 'first' }, 'end');
     expect(await sessions.refresh({ ...session, owner: 'second' })).to.equal(true);
     await sessions.release({ ...session, owner: 'second' }, 'suspend');
-    expect(await fixture.worker.areConnected(['own'])).to.deep.equal([false]);
+    expect(await fixture.worker.connections.areConnected(['own'])).to.deep.equal([false]);
     expect(await sessions.takeOver({ ...session, accountId: 'other', node: 'n', owner: 'third' })).to.equal(null);
     expect(await redis.pttl(`${keys.partitionPrefix(0)}ses:own`)).to.be.within(limits.resumeWindowMs, limits.sessionRetentionMs);
   });

@@ -85,9 +85,9 @@ describe('gateway: people', () => {
 
   it('are connected while they have a socket', async () => {
     const { id, client } = await person(place.server);
-    expect(await fixture.worker.areConnected([id])).to.deep.equal([true]);
+    expect(await fixture.worker.connections.areConnected([id])).to.deep.equal([true]);
     await client.close(3000);
-    await waitUntil(async () => !(await fixture.worker.areConnected([id]))[0], 'the account to be offline');
+    await waitUntil(async () => !(await fixture.worker.connections.areConnected([id]))[0], 'the account to be offline');
   });
 
   it('are closed with 4004 only on the session that was logged out', async () => {

@@ -74,7 +74,7 @@ export async function startPresences(partitions: string): Promise<PresenceFixtur
     },
     async leave(client, { id }, code = 1000) {
       await (code === null ? client.cut() : client.close(code));
-      while ((await gateway.worker.areConnected([id]))[0]) await new Promise((resolve) => setImmediate(resolve));
+      while ((await gateway.worker.connections.areConnected([id]))[0]) await new Promise((resolve) => setImmediate(resolve));
     },
     async openOnSeparateNode(...accounts) {
       const node = `own${++lastNode}`;

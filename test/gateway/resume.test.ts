@@ -282,13 +282,13 @@ describe('gateway: resume', () => {
     const at = fixture.nodes.indexOf(node);
     const person = await fixture.makeAccount('person', place.server);
     const [one, human] = [await openSession(at), await openSession(at, person)];
-    expect(await fixture.worker.areConnected([bot.id, person.id])).to.deep.equal([true, true]);
+    expect(await fixture.worker.connections.areConnected([bot.id, person.id])).to.deep.equal([true, true]);
     await node.close();
     const frame = await one.client.next();
     expect(frame.op).to.equal(7);
     expect(frame.d.retryAfterMs).to.be.within(0, 2_000);
     expect([await one.client.closed, await human.client.closed]).to.deep.equal([1012, 1012]);
-    expect(await fixture.worker.areConnected([bot.id, person.id])).to.deep.equal([false, false]);
+    expect(await fixture.worker.connections.areConnected([bot.id, person.id])).to.deep.equal([false, false]);
     await fixture.post(place.server, place.channel, 'meanwhile');
     for (const [{ id, s }, who] of [
       [one, bot],

@@ -4,5 +4,9 @@ import type { WorkerPlatform } from '../../lib/store/platform.ts';
 /** Runs the sweep of new messages as it runs later, when all inserts of now have ended for certain. */
 export function sweepNewMessagesNow(worker: WorkerPlatform): Promise<void> {
   const readEndedInserts = async () => ({ below: worker.ids.next(), doubtful: [] });
-  return sweepNewMessages({ ...worker, hasEnded: () => false, messageOrder: { ...worker.messageOrder, readEndedInserts } });
+  return sweepNewMessages({
+    ...worker,
+    shares: { ...worker.shares, hasEnded: () => false },
+    messageOrder: { ...worker.messageOrder, readEndedInserts },
+  });
 }

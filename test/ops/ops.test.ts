@@ -103,14 +103,14 @@ describe('operators’ pages', () => {
   });
 
   it('GET /readyz answers 503 if the last heartbeat is older than 10 s', async () => {
-    await worker.recordHeartbeat();
+    await worker.shares.recordHeartbeat();
     const late = await getFrom({ ...platform, now: () => platform.now() + 10_500 }, '/readyz');
     expect(late.status).to.equal(503);
     expect(JSON.parse(late.text).checks.worker.reason).to.match(/1[01] s old/);
   });
 
   it('GET /readyz answers 200 with a worker, and the duration of each check', async () => {
-    await worker.recordHeartbeat();
+    await worker.shares.recordHeartbeat();
     const { status, text } = await get(ops.port, '/readyz');
     expect(status).to.equal(200);
     const { checks } = JSON.parse(text);

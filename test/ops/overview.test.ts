@@ -98,7 +98,7 @@ describe('the operators’ overview', () => {
     const roles = ['api', 'gateway', 'worker'].map((role) => ({ role, metrics: createMetrics(role) }));
     const running = await Promise.all(roles.map(({ role, metrics }) => startMonitoring(platform, role, metrics.registry)));
     try {
-      await worker.recordHeartbeat();
+      await worker.shares.recordHeartbeat();
       roles.find(({ role }) => role === 'gateway')?.metrics.sockets.inc({ kind: 'bot' }, 3);
       // The values of a new process are counted from its second reading on.
       await readUntil(({ groups }) => groups.stores.some(({ now }) => now === '3 of 3 answer'));
@@ -158,7 +158,7 @@ describe('the operators’ overview', () => {
     metrics.http.observe({ method: 'GET', route: '/', status: '200' }, 1);
     metrics.jobs.observe({ job: 'x', outcome: 'done' }, 1);
     metrics.endpoints.record('7', 10, true);
-    await worker.recordHeartbeat();
+    await worker.shares.recordHeartbeat();
     const process = await startMonitoring(platform, 'api', registry);
     const missing = (text: string): string[] =>
       Object.entries(readMetrics).flatMap(([name, labels]) => {

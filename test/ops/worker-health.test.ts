@@ -59,7 +59,7 @@ describe('the health check of a worker', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const worker = startWorker({ ...platform, recordHeartbeat: () => held }, createMetrics('worker'), 100);
+    const worker = startWorker({ ...platform, shares: { ...platform.shares, recordHeartbeat: () => held } }, createMetrics('worker'), 100);
     try {
       await waitUntil(() => worker.findFault() !== null, 'the fault');
       expect(worker.findFault()).to.equal('the sweeps are stuck: no heartbeat was tried for 0.1 s');

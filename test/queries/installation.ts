@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { mongo } from 'mongoose';
-import { PostgresConnection } from '../../local-database/postgres/connection.ts';
 import { socketFolder } from '../../apps/local/folders.ts';
 import { schemas } from '../../lib/store/mongo/database.ts';
+import { PostgresConnection } from '../../local-database/postgres/connection.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
 import { populationOf } from './population.ts';

@@ -52,7 +52,7 @@ async function findSmallServers(platform: WorkerPlatform, changed: readonly Curr
 
 async function loadPresences(platform: WorkerPlatform, batch: readonly DuePresence[]): Promise<CurrentPresence[]> {
   const ids = batch.map(({ accountId }) => accountId);
-  const [accounts, connected] = await Promise.all([loadAccounts(platform, ids), platform.areConnected(ids)]);
+  const [accounts, connected] = await Promise.all([loadAccounts(platform, ids), platform.connections.areConnected(ids)]);
   return batch.map((due, at) => {
     const account = accounts.get(due.accountId);
     const status = account ? toVisibleStatus(account, connected[at] ?? false) : 'offline';

@@ -63,7 +63,7 @@ async function requireOptions(
  */
 async function requireReachable(platform: ApiPlatform, { botId, ownerId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
-  const reads = Promise.all([platform.areConnected([botId]), platform.countWaiting(queue)]);
+  const reads = Promise.all([platform.connections.areConnected([botId]), platform.countWaiting(queue)]);
   const [[connected], waiting] = await reads.catch(() => refuse('unavailable'));
   if (waiting >= limits.interactionsWaiting) refuse('unavailable');
   if (interactionsEndpointUrl === null ? !connected : (await loadAccounts(platform, [ownerId])).get(ownerId)?.suspendedAt !== undefined)

@@ -34,7 +34,7 @@ async function createBotEvents(platform: WorkerPlatform, interaction: Interactio
   if (state !== 'created') return [];
   const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
   if (serverId !== null && !(access && (await canView(access, botId, channelId)))) return [];
-  const onlySession = await platform.findNewestSession(botId);
+  const onlySession = await platform.connections.findNewestSession(botId);
   if (onlySession === null) return [];
   const data = await toInteractionPayload(platform, interaction);
   return [createPlacedEvent(accountPlace(botId), eventId, 'INTERACTION_CREATE', data, { onlySession })];

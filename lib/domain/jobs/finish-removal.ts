@@ -171,7 +171,7 @@ export const finishOverdueRemovals = sweepDue({
   max: 100,
   run: (platform: WorkerPlatform, found) =>
     forEachLimit(
-      found.filter(({ _id }) => platform.isOwner(_id)),
+      found.filter(({ _id }) => platform.shares.isOwner(_id)),
       1,
       ({ _id }) => finishRemoval(platform, _id),
     ),

@@ -51,7 +51,7 @@ export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {
 /** Expires, without the queue, the interactions that got no answer in 3 s by the database's clock. Then relays overdue events. */
 export async function sweepInteractions(platform: WorkerPlatform): Promise<void> {
   const unanswered = await findInteractions(platform, { state: 'created', $expr: windows.late }, { createdAt: 1 });
-  const owned = unanswered.filter(({ _id }) => platform.isOwner(_id));
+  const owned = unanswered.filter(({ _id }) => platform.shares.isOwner(_id));
   await forEachLimit(owned, sweepConcurrency, (interaction) => expireInteraction(platform, interaction));
   await sweepOutbox(platform, 'interaction');
 }

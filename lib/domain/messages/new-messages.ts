@@ -77,7 +77,7 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
   const { below, doubtful } = await platform.messageOrder.readEndedInserts();
   await addToOutboxes(platform, doubtful);
   let startMs = performance.now();
-  for (let from = await platform.logState.readAnnounced(); from < below && !platform.hasEnded(); startMs = performance.now()) {
+  for (let from = await platform.logState.readAnnounced(); from < below && !platform.shares.hasEnded(); startMs = performance.now()) {
     const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
     const page = await platform.db.messages
       .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })

@@ -284,16 +284,16 @@ export async function* findOverdueKeys(platform: WorkerPlatform, outbox: OutboxN
  */
 export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName): Promise<void> {
   // A share can move to another worker during a long run, and a worker that ends has none.
-  const options = { concurrency: sources[outbox].sweepConcurrency, eventsMax: sweepEventsMax, isWanted: platform.isOwner };
+  const options = { concurrency: sources[outbox].sweepConcurrency, eventsMax: sweepEventsMax, isWanted: platform.shares.isOwner };
   const failedKeys = new Set<string>();
   let firstError: unknown;
   for await (const found of findOverdueKeys(platform, outbox)) {
-    const keys = found.filter((key) => platform.isOwner(key) && !failedKeys.has(key));
+    const keys = found.filter((key) => platform.shares.isOwner(key) && !failedKeys.has(key));
     for (const [key, error] of await relayKeys(platform, outbox, keys, options)) {
       firstError ??= error;
       failedKeys.add(key);
     }
-    if (!platform.isRedisUp() || platform.hasEnded()) break; // nothing can be relayed, or others do it
+    if (!platform.isRedisUp() || platform.shares.hasEnded()) break; // nothing can be relayed, or others do it
   }
   if (failedKeys.size > 0) throw firstError;
 }

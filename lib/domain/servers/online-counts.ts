@@ -33,7 +33,7 @@ async function addOnlineMembers(byServer: Map<string, number>, { db }: Platform,
 /** Counts who is online, for every server at once. The cost depends on how many accounts are connected, not on how many servers or members there are. */
 async function countOnlineMembers(platform: Platform): Promise<ReadonlyMap<string, number>> {
   const byServer = new Map<string, number>();
-  const connected = await platform.listConnected().catch(() => new Set<string>());
+  const connected = await platform.connections.listConnected().catch(() => new Set<string>());
   const accountIds = [...connected];
   for (let start = 0; start < accountIds.length; start += batchSize)
     await addOnlineMembers(byServer, platform, accountIds.slice(start, start + batchSize));

@@ -6,7 +6,7 @@ import type { Platform } from '../../store/platform.ts';
 /** Which of the accounts are connected now, read in one call; none while Redis is unavailable (docs/behavior/accounts.md#presence). */
 export async function loadConnected(platform: Platform, ids: readonly string[]): Promise<Set<string>> {
   try {
-    const connected = await platform.areConnected(ids);
+    const connected = await platform.connections.areConnected(ids);
     return new Set(ids.filter((_, at) => connected[at]));
   } catch {
     return new Set();

@@ -226,5 +226,5 @@ async function* findOverdueWebhooks({ db, now }: Platform): AsyncGenerator<strin
 /** Posts, without the queue, deliveries that wait because their job was lost or their worker died (docs/guarantees.md#sweeps). */
 export async function sweepDeliveries(platform: WorkerPlatform): Promise<void> {
   for await (const webhookIds of findOverdueWebhooks(platform))
-    await forEachLimit(webhookIds.filter(platform.isOwner), sweepConcurrency, (webhookId) => postDeliveries(platform, webhookId));
+    await forEachLimit(webhookIds.filter(platform.shares.isOwner), sweepConcurrency, (webhookId) => postDeliveries(platform, webhookId));
 }

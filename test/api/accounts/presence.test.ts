@@ -158,7 +158,7 @@ describe('PATCH /api/users/@me/presence', () => {
       await redis.del(`${createKeys(config.REDIS_PREFIX, config.LOG_PARTITIONS).partitionPrefix(0)}ses:${session.id}`);
       redis.disconnect();
       await reaches(server, 0);
-      expect(await api.platform.listConnected()).not.to.include(owner.id);
+      expect(await api.platform.connections.listConnected()).not.to.include(owner.id);
     });
   });
 });

@@ -149,7 +149,7 @@ describe('pages of GET /api/servers/{serverId}/members', () => {
     const served = new Promise<void>((resolve) => {
       serve = resolve;
     });
-    for (let at = 0; at < 2; at++) interceptNext(api.platform, 'areConnected', (real) => served.then(real)); // both slots
+    for (let at = 0; at < 2; at++) interceptNext(api.platform.connections, 'areConnected', (real) => served.then(real)); // both slots
     const pages = Array.from({ length: 9 }, (_, at) => get(`?limit=1&after=${everyone[at]}`));
     const refusal = await Promise.race(pages);
     expect([refusal.status, refusal.headers.get('Retry-After')]).to.deep.equal([429, '1']);
