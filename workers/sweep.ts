@@ -63,7 +63,7 @@ const sweeps: readonly Sweep[] = [
   { name: 'images', runsIn: 'owner', intervalMs: 10_000, run: sweepImages },
   { name: 'exports', runsIn: 'owner', intervalMs: 10_000, run: sweepExports },
   { name: 'thread-archive', runsIn: 'owner', intervalMs: 60_000, run: archiveThreads },
-  { name: 'files', runsIn: 'owner', intervalMs: 10_000, run: sweepFiles },
+  { name: 'files', runsIn: 'owner', intervalMs: 60_000, run: sweepFiles },
   { name: 'local-files', runsIn: 'all', intervalMs: 60_000, run: sweepLocalFiles },
 ];
 

@@ -124,6 +124,7 @@ export async function keepAccount(platform: Platform, userId: string): Promise<O
 export const startDueAccountDeletions = sweepDue({
   collection: 'accounts',
   due: 'deletion.at',
+  fields: [],
   max: 100,
   run: each((platform: EnqueuePlatform, { _id }) => storeAccountRemoval(platform, _id)),
 });

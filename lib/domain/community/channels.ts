@@ -65,6 +65,7 @@ export const sweepHiddenChannels = sweepDue({
   collection: 'channels',
   due: 'heldAt',
   afterMs: 3 * choiceTimeoutMs,
+  fields: ['serverId'],
   max: 100,
   run: each(async (platform: EnqueuePlatform, { _id, serverId }) => {
     const server = await platform.db.servers.findOne({ _id: serverId }, { projection: { rulesChannelId: 1, updatesChannelId: 1 } });

@@ -20,6 +20,7 @@ export const sweepRecounts = (
     collection,
     due: 'recountAt',
     afterMs: 1_000,
+    fields: ['recountAt'],
     max: 100,
     run: each(async (platform: Platform, { _id, recountAt }) => {
       const counted = withSharedFields<{ recountAt?: Date | undefined }>(platform.db[collection]);

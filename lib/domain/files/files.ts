@@ -146,4 +146,11 @@ export const sweepLocalFiles = (platform: FilesPlatform): Promise<void> => platf
  * Decides about the files that have been undecided for 15 minutes. A process left them that died between storing a file and its message, or between deleting a
  * message and its files. Younger ones may belong to a running upload.
  */
-export const sweepFiles = sweepDue({ collection: 'files', due: 'openAt', afterMs: undecidedMaxMs, max: 500, run: decideFiles });
+export const sweepFiles = sweepDue({
+  collection: 'files',
+  due: 'openAt',
+  afterMs: undecidedMaxMs,
+  max: 500,
+  takesAll: true,
+  run: decideFiles,
+});

@@ -168,6 +168,7 @@ export async function finishRemoval(platform: WorkerPlatform, removalId: string)
 export const finishOverdueRemovals = sweepDue({
   collection: 'removals',
   due: 'nextAt',
+  fields: [],
   max: 100,
   run: (platform: WorkerPlatform, found) =>
     forEachLimit(

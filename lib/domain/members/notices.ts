@@ -132,6 +132,7 @@ export const sweepNotices = sweepDue({
   collection: 'notices',
   due: 'at',
   afterMs: removalMs,
+  fields: [],
   max: 100,
   run: each((platform: EnqueuePlatform, { _id }) => sendNotice(platform, _id)),
 });

@@ -12,8 +12,12 @@ export interface DueWork<P, C extends keyof Documents> {
   where?: object;
   /** The name of the index to use, where the database would choose another one. */
   hint?: string;
-  /** How many documents one run takes, those that have waited longest first. */
+  /** The fields that `run` needs beside `_id`. Default: all. */
+  fields?: readonly string[];
+  /** How many documents are read at once, those that have waited longest first. */
   max: number;
+  /** Whether one run goes on until no work is left, as `run` leaves none of what it got. Default: it takes `max` documents. */
+  takesAll?: true;
   run: (platform: P, found: Documents[C][]) => Promise<unknown>;
 }
 
@@ -31,16 +35,22 @@ export const sweepDue =
     afterMs = 0,
     where = {},
     hint,
+    fields,
     max,
+    takesAll,
     run,
   }: DueWork<P, C>) =>
   async (platform: P): Promise<void> => {
     // The lower bound is for DocumentDB: with an upper bound alone, it reads and sorts the whole collection instead of the index.
     const time = { $gte: new Date(0), $lte: new Date(platform.now() - afterMs) };
-    const found = (await withSharedFields(platform.db[collection])
-      .find({ ...where, [due]: time }, { limit: max, sort: { [due]: 1 }, ...(hint === undefined ? {} : { hint }) })
-      .toArray()) as object[] as Documents[C][];
-    if (found.length > 0) await run(platform, found);
+    const projection = fields && { _id: 1, ...Object.fromEntries(fields.map((name) => [name, 1])) };
+    const options = { limit: max, sort: { [due]: 1 } as const, ...(hint === undefined ? {} : { hint }), ...(projection && { projection }) };
+    const documents = withSharedFields(platform.db[collection]);
+    for (let isDone = false; !isDone; ) {
+      const found = (await documents.find({ ...where, [due]: time }, options).toArray()) as object[] as Documents[C][];
+      if (found.length > 0) await run(platform, found);
+      isDone = !takesAll || found.length < max;
+    }
   };
 
 /** How many documents with one time a page leaves out at most, because they were on the pages before. */

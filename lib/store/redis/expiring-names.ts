@@ -20,17 +20,23 @@ removeExpired(KEYS[1])
 addName(KEYS[1], ARGV[1], ARGV[2])
 `;
 
+/** How many names are returned at most. */
+const maxNames = 1_000;
+
+/** Removes a name if it is given, and returns the others. */
 const listLua = `${expiringNamesLua}
+if ARGV[1] then redis.call('ZREM', KEYS[1], ARGV[1]) end
 removeExpired(KEYS[1])
-return redis.call('ZRANGE', KEYS[1], 0, -1)
+return redis.call('ZRANGE', KEYS[1], 0, ${maxNames - 1})
 `;
 
 /** Sets of names that expire, by their Redis keys. All methods reject while Redis is unavailable. */
 export interface ExpiringNames {
   /** Adds a name for `ttlMs` milliseconds, or renews it. */
   add(key: string, name: string, ttlMs: number): Promise<void>;
-  remove(key: string, name: string): Promise<void>;
-  /** The names that have not expired, those that expire first at the beginning. */
+  /** Removes a name, and returns the others as `list` does. */
+  remove(key: string, name: string): Promise<string[]>;
+  /** The names that have not expired, those that expire first at the beginning, at most 1,000. */
   list(key: string): Promise<string[]>;
 }
 
@@ -40,7 +46,7 @@ export function createExpiringNames(redis: RedisClient): ExpiringNames {
   const listScript = bindScript<string[]>(redis, 'parlanceListNames', listLua);
   return {
     add: async (key, name, ttlMs) => void (await addScript([key], [name, ttlMs])),
-    remove: async (key, name) => void (await redis.zrem(key, name)),
+    remove: (key, name) => listScript([key], [name]),
     list: (key) => listScript([key], []),
   };
 }

@@ -27,15 +27,11 @@ export function createManagingWrites(redis: RedisClient, keys: Keys, timeoutFact
       const key = `${keys.partitionPrefix(keys.partitionOf(serverId))}managing:${serverId}`;
       const writeId = randomUUID();
       await names.add(key, writeId, scaledMaxInFlightMs).catch(() => undefined);
-      const listOthers = (): Promise<string[]> => names.list(key).catch(() => []);
       return async (isChange) => {
-        const removed = names.remove(key, writeId).catch(() => undefined);
-        if (!isChange) return removed;
-        await removed;
-        let others = await listOthers();
-        if (others.length === 0) return;
+        let others = await names.remove(key, writeId).catch(() => []);
+        if (!isChange || others.length === 0) return;
         await pollUntil(scaledMaxInFlightMs, async () => {
-          const remaining = new Set(await listOthers());
+          const remaining = new Set(await names.list(key).catch(() => []));
           others = others.filter((other) => remaining.has(other));
           return others.length === 0;
         });

@@ -20,7 +20,7 @@ export interface ProcessAddresses {
   registerProcess(address: ProcessAddress): Promise<void>;
   /** Removes a process that stops. Rejects while Redis is unavailable. */
   unregisterProcess(address: ProcessAddress): Promise<void>;
-  /** The live processes in the order of their names. Rejects while Redis is unavailable. */
+  /** The live processes in the order of their names, at most 1,000. Rejects while Redis is unavailable. */
   listProcesses(): Promise<ProcessAddress[]>;
 }
 
@@ -49,7 +49,7 @@ export function createProcessAddresses(redis: RedisClient, keys: Keys): ProcessA
   const key = `${keys.partitionPrefix(0)}processes`;
   return {
     registerProcess: (address) => names.add(key, toEntry(address), leaseMs),
-    unregisterProcess: (address) => names.remove(key, toEntry(address)),
+    unregisterProcess: async (address) => void (await names.remove(key, toEntry(address))),
     listProcesses: async () =>
       (await names.list(key)).toSorted().map((entry) => {
         const [name = '', url = ''] = entry.split(' ');
