@@ -13,16 +13,12 @@ import { relayEvents, startRelay } from '../lib/domain/relay/relay.ts';
 import { postDeliveries } from '../lib/domain/webhooks/delivery-posting.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
 import type { Handlers } from '../lib/store/queue/queue.ts';
+import type { WakeHandlers } from '../lib/store/redis/wakes.ts';
 import { imageEncoder } from './image-encoder.ts';
 
 /** The handler of each kind of job (docs/operations.md#queues). Every job can run twice; the second run changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
-  'relay-channel': (platform, { channelId }, runState) => startRelay(platform, 'channel', channelId, { runState }),
-  'relay-server': (platform, { serverId }) => relayEvents(platform, 'server', serverId),
-  'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
   'relay-interaction': (platform, { interactionId }) => relayEvents(platform, 'interaction', interactionId),
-  'announce-typing': announceTyping,
-  'announce-read': announceRead,
   'post-interaction': (platform, { interactionId }) => postInteraction(platform, interactionId),
   'expire-interaction': (platform, { interactionId }) => expireUnanswered(platform, interactionId),
   'crosspost-server': (platform, { serverId }) => copyToNextFollowers(platform, serverId),
@@ -34,4 +30,13 @@ export const handlers: Handlers<WorkerPlatform> = {
   'settle-files': (platform, { messageId }) => decideMessageFiles(platform, messageId),
   'fetch-previews': (platform, { messageId, channelId }) => fetchPreviews(platform, messageId, channelId),
   'export-account': (platform, { exportId }) => runExport(platform, exportId),
+};
+
+/** The handler of each kind of work that is done on wakes (docs/delivery.md#wakes). It can run twice; the second run changes nothing. */
+export const wakeHandlers: WakeHandlers<WorkerPlatform> = {
+  'relay-channel': (platform, { channelId }, state, payloads) => startRelay(platform, 'channel', channelId, { state, payloads }),
+  'relay-server': (platform, { serverId }) => relayEvents(platform, 'server', serverId),
+  'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
+  'announce-typing': announceTyping,
+  'announce-read': announceRead,
 };

@@ -1,7 +1,8 @@
 import type { Metrics } from '../lib/base/metrics.ts';
 import type { Running } from '../lib/base/process.ts';
 import type { WorkerPlatform } from '../lib/store/platform.ts';
-import { handlers } from './handlers.ts';
+import type { OnWorkEnded } from '../lib/store/redis/wakes.ts';
+import { handlers, wakeHandlers } from './handlers.ts';
 import { imageEncoder } from './image-encoder.ts';
 import { startSweeps } from './sweep.ts';
 
@@ -19,7 +20,9 @@ export interface Worker extends Running {
  * lock expires and another worker runs it.
  */
 export function startWorker(platform: WorkerPlatform, metrics: Metrics, stuckMs = defaultStuckMs): Worker {
-  const consumers = platform.startConsumers(handlers, (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000));
+  const onEnded: OnWorkEnded = (job, outcome, ms) => metrics.jobs.observe({ job, outcome }, ms / 1000);
+  const consumers = platform.startConsumers(handlers, onEnded);
+  const wakes = platform.startWakes(wakeHandlers, onEnded);
   const sweeps = startSweeps(platform);
   return {
     findFault: () => {
@@ -28,7 +31,7 @@ export function startWorker(platform: WorkerPlatform, metrics: Metrics, stuckMs 
       return sweeps.getHeartbeatAgeMs() > stuckMs ? `the sweeps are stuck: no heartbeat was tried for ${stuckMs / 1000} s` : null;
     },
     close: async () => {
-      await Promise.all([consumers.close(), sweeps.close()]);
+      await Promise.all([consumers.close(), wakes.close(), sweeps.close()]);
       await imageEncoder.close();
     },
   };

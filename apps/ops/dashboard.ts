@@ -2,9 +2,8 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { KoaAdapter } from '@bull-board/koa';
 import type { Middleware } from 'koa';
-import { queues as entries } from '../../lib/contract/jobs.ts';
+import { queues as entries, type QueueName } from '../../lib/contract/jobs.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
-import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 
 /** The path of the dashboard. */
 export const dashboardPath = '/queues';
@@ -22,8 +21,8 @@ const policy = [
 ].join('; ');
 
 /** The description of a queue: what its jobs do, what is normal, and what to do when it grows. */
-function describe(part: string): string {
-  const { description, normal, whenGrowing } = entries[getQueueName(part)];
+function describe(name: string): string {
+  const { description, normal, whenGrowing } = entries[name as QueueName];
   return `${description} Normal: ${normal} When it grows: ${whenGrowing}`;
 }
 

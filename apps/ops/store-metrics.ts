@@ -1,8 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import { groupBy } from '../../lib/base/group-by.ts';
-import { outboxAgeMs } from '../../lib/domain/relay/relay.ts';
+import { measureWaiting } from '../../lib/domain/relay/relay.ts';
 import type { OpsPlatform } from '../../lib/store/platform.ts';
-import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 
 /** The states of a job that are counted. */
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
@@ -20,21 +18,18 @@ async function measureQueues(platform: OpsPlatform, measure: Measure): Promise<v
       const [counts, ...found] = await Promise.all([queue.getJobCounts(...states, ...waitingStates), ...ends]);
       const waitedMs = Math.max(0, ...found.flat().map((job) => platform.now() - job.timestamp));
       const counted: Record<string, number> = { ...counts, waiting: (counts.waiting ?? 0) + (counts.prioritized ?? 0) };
-      return { queue: getQueueName(queue.name), counts: counted, waitedMs };
+      return { queue: queue.name, counts: counted, waitedMs };
     }),
   );
-  const byQueue = [...groupBy(all, ({ queue }) => queue)];
   measure(
     'parlance_queue_jobs',
     'Jobs in a queue, by state.',
-    byQueue.flatMap(([queue, parts]) =>
-      states.map((state) => [parts.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0), { queue, state }] as const),
-    ),
+    all.flatMap(({ queue, counts }) => states.map((state) => [counts[state] ?? 0, { queue, state }] as const)),
   );
   measure(
     'parlance_queue_oldest_waiting_seconds',
     'Age of the oldest waiting job of a queue.',
-    byQueue.map(([queue, parts]) => [Math.max(...parts.map(({ waitedMs }) => waitedMs)) / 1000, { queue }] as const),
+    all.map(({ queue, waitedMs }) => [waitedMs / 1000, { queue }] as const),
   );
 }
 
@@ -52,7 +47,10 @@ async function measureRedis(platform: OpsPlatform, measure: Measure): Promise<vo
 }
 
 async function measureOutbox(platform: OpsPlatform, measure: Measure): Promise<void> {
-  const ageMs = await outboxAgeMs(platform);
+  const { ageMs, count } = await measureWaiting(platform);
+  measure('parlance_outbox_documents', 'Documents with stored events that have not been relayed yet; at most 1,000 of each kind.', [
+    [count],
+  ]);
   measure('parlance_outbox_age_seconds', 'Age of the oldest stored event that has not been relayed yet.', [[ageMs / 1000]]);
 }
 

@@ -4,16 +4,12 @@ import { Id } from './shared.ts';
 
 /** The options of one kind of job. Its data `D` contains only ids. */
 export interface JobDefinition<D = never> {
-  queue: 'relay' | 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep' | 'exports';
+  queue: 'interactions' | 'endpoints' | 'crosspost' | 'codehost' | 'media' | 'previews' | 'upkeep' | 'exports';
   data: TSchema;
   attempts: number;
   /** The first and the longest wait between attempts, in milliseconds. The wait doubles after each attempt. */
   backoffMs?: { first: number; max: number };
   delayMs?: number;
-  /** The minimum time between two wakes of the same job by one process, in milliseconds. Default: 25. */
-  wakeIntervalMs?: number;
-  /** After a job of a busy key, a worker stays subscribed to wakes of the key until none came for this many milliseconds. Such wakes create no job. */
-  residentIdleMs?: number;
   /** `once`: a key has at most one waiting job; a job that is added while one runs is run after it. `id`: the key is the job's id. */
   unique: 'once' | 'id';
   /** Takes the newest waiting job first. Default: the oldest. */
@@ -26,47 +22,6 @@ const defineJob = <S extends TSchema>(definition: JobDefinition<Static<S>> & { d
 
 /** Every kind of job, with its handler in workers/handlers.ts. The name is the log field `job`, and tells the format (docs/operations/upgrade.md#formats). */
 export const jobs = {
-  'relay-channel': defineJob({
-    queue: 'relay',
-    data: Type.Object({ channelId: Id }),
-    attempts: 20,
-    backoffMs: { first: 200, max: 5_000 },
-    residentIdleMs: 1_000,
-    unique: 'once',
-    key: (data) => `ch-${data.channelId}`,
-  }),
-  'relay-server': defineJob({
-    queue: 'relay',
-    data: Type.Object({ serverId: Id }),
-    attempts: 20,
-    backoffMs: { first: 200, max: 5_000 },
-    residentIdleMs: 1_000,
-    unique: 'once',
-    key: (data) => `sv-${data.serverId}`,
-  }),
-  'relay-account': defineJob({
-    queue: 'relay',
-    data: Type.Object({ accountId: Id }),
-    attempts: 20,
-    backoffMs: { first: 200, max: 5_000 },
-    wakeIntervalMs: 1_000, // limits how often the event goes to everyone who shares a server or a DM with the account
-    unique: 'once',
-    key: (data) => `ac-${data.accountId}`,
-  }),
-  'announce-typing': defineJob({
-    queue: 'relay',
-    data: Type.Object({ channelId: Id, userId: Id, typingId: Id }),
-    attempts: 1,
-    unique: 'once',
-    key: (data) => `ty-${data.channelId}-${data.userId}`,
-  }),
-  'announce-read': defineJob({
-    queue: 'relay',
-    data: Type.Object({ channelId: Id, userId: Id }),
-    attempts: 1,
-    unique: 'once',
-    key: (data) => `rd-${data.channelId}-${data.userId}`,
-  }),
   'relay-interaction': defineJob({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
@@ -113,7 +68,6 @@ export const jobs = {
     data: Type.Object({ webhookId: Id }),
     attempts: 5,
     backoffMs: { first: 200, max: 5_000 },
-    wakeIntervalMs: 500, // a webhook posts less than once a second
     unique: 'once',
     key: (data) => `wh-${data.webhookId}`,
   }),
@@ -185,21 +139,11 @@ export interface QueueDefinition {
   whenGrowing: string;
   /** How many jobs one process runs at once. */
   concurrency: number;
-  /** If true, the queue is divided among the partitions of Redis, because most posts add a job to it. */
-  isPartitioned?: true;
   maxStalled: number;
 }
 
 /** Every queue. */
 export const queues: Record<QueueName, QueueDefinition> = {
-  relay: {
-    description: 'Delivers stored events, typing indicators and read marks to connected bots and people, one channel or server per job.',
-    normal: 'Nearly empty. A job takes milliseconds and delivers all pending events of its channel.',
-    whenGrowing: 'Events arrive late for everybody. Nothing is lost. Add a worker, or check whether Redis is slow.',
-    concurrency: 16,
-    isPartitioned: true,
-    maxStalled: 20,
-  },
   interactions: {
     description: `Delivers slash commands to bots over the gateway, and expires each one after ${limits.answerWindowMs / 1000} seconds.`,
     normal: `No waiting jobs. Delayed jobs are the commands of the last ${limits.answerWindowMs / 1000} seconds.`,

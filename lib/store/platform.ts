@@ -7,11 +7,9 @@ import { type OpenedPlatform, openCommonPlatform, type Platform } from './common
 import { openBlobs } from './files/blobs.ts';
 import type { Blobs } from './files/store.ts';
 import { openOpenIdProvider } from './openid.ts';
-import { type Consumers, type OnJobEnded, openConsumers } from './queue/consumers.ts';
+import { type Consumers, openConsumers } from './queue/consumers.ts';
 import { createJobPriorities, type JobPriorities, type ReservePriorities } from './queue/job-priorities.ts';
-import { type Enqueue, type Handlers, openProducer, type Producer } from './queue/queue.ts';
-import { createResidents, createWakeResident } from './queue/residents.ts';
-import { createWake } from './queue/wake.ts';
+import { type Handlers, openProducer, type Producer } from './queue/queue.ts';
 import { type Acknowledge, createAcknowledge } from './redis/log/acknowledge.ts';
 import { type Appender, createAppender } from './redis/log/append.ts';
 import { type Confirm, createConfirm } from './redis/log/confirm.ts';
@@ -27,14 +25,14 @@ import type { ProcessAddresses } from './redis/process-addresses.ts';
 import { connectNode, failFast, openRedis } from './redis/redis.ts';
 import { type AcquireRequestSlot, createRequestSlots } from './redis/request-slots.ts';
 import { createSessions, type Sessions } from './redis/sessions.ts';
+import { createWake, type OnWorkEnded, openWakes, type Wake, type WakeHandlers } from './redis/wakes.ts';
 import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts';
 
 export type { Platform } from './common-platform.ts';
 
 /** The platform of processes that can also enqueue jobs. */
-export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'isQueued' | 'countWaiting'> {
-  /** Wakes a worker for a job, or adds the job to its queue. Failures are ignored, because a sweep finds the work later. */
-  wake: (...job: Parameters<Enqueue>) => void;
+export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'tryEnqueue' | 'isQueued' | 'countWaiting'> {
+  wake: Wake;
   /** Reserves priorities for `enqueue` and `wake`, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
   /** The only client for outbound requests. It connects to public addresses and to those of OUTBOUND_ALLOW. */
@@ -53,7 +51,7 @@ export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'i
 }
 
 /** The platform of rules that only wake workers, so that an operator's process, which enqueues nothing, can follow them too. */
-export type WakePlatform = Platform & Pick<EnqueuePlatform, 'wake'>;
+export type WakePlatform = Platform & Pick<EnqueuePlatform, 'wake' | 'tryEnqueue'>;
 
 /** The platform of processes that also store files. */
 export interface FilesPlatform extends EnqueuePlatform {
@@ -91,7 +89,9 @@ export interface WorkerPlatform extends FilesPlatform, Appender {
   /** Aborted when the worker takes no more jobs. A job that takes long then hands its work back. */
   readonly stopping: AbortSignal;
   /** Runs the jobs of every queue until closed. */
-  startConsumers(handlers: Handlers<WorkerPlatform>, onJobEnded: OnJobEnded): Consumers;
+  startConsumers(handlers: Handlers<WorkerPlatform>, onEnded: OnWorkEnded): Consumers;
+  /** Does the work that this worker is woken for until closed. */
+  startWakes(handlers: WakeHandlers<WorkerPlatform>, onEnded: OnWorkEnded): { close(): Promise<void> };
 }
 
 /** The platform of a gateway node: it manages sessions and reads the log. It neither enqueues jobs nor appends events. */
@@ -110,17 +110,18 @@ function createEnqueuePlatform(
   common: OpenedPlatform,
 ): EnqueuePlatform & Pick<ApiPlatform, 'preflight' | 'markPresenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
-  const producer = openProducer(config, log, redis, keys, common.tracing);
+  const producer = openProducer(config, log, redis, common.tracing);
   const jobPriorities = createJobPriorities(redis, keys, producer.isQueueEmpty);
   const preflight = createPreflight(redis, keys, ids, common.now);
   return {
     ...common,
     enqueue: producer.enqueue,
+    tryEnqueue: producer.tryEnqueue,
     isQueued: producer.isQueued,
     countWaiting: producer.countWaiting,
     jobPriorities,
     reservePriorities: jobPriorities.reserve,
-    wake: createWake(createWakeResident(redis, keys), producer.enqueue),
+    wake: createWake(redis, keys),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     acquireRequestSlot: createRequestSlots(redis, keys),
     preflight,
@@ -175,19 +176,26 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
     stopping: stopping.signal,
     presences: createPresences(common.redis, common.keys),
     shares: createWorkerShares(common.redis, common.keys),
-    startConsumers(handlers, onJobEnded) {
-      const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
-      const residents = createResidents(common.redis, common.keys, connect, (name, data, runState) =>
-        handlers[name](platform, data, runState),
-      );
-      const consumers = openConsumers(config, log, common.keys, queue.jobPriorities, platform, handlers, onJobEnded, residents.stayWithKey);
+    startConsumers(handlers, onEnded) {
+      const consumers = openConsumers(config, log, queue.jobPriorities, platform, handlers, onEnded);
       return {
         ...consumers,
         close: async () => {
           stopping.abort();
-          await Promise.all([consumers.close(), residents.close()]);
+          await consumers.close();
         },
       };
+    },
+    startWakes(handlers, onEnded) {
+      const connect: ConnectNode = (node) => connectNode(config, log, 'wakes', subscriberOptions, node);
+      return openWakes(
+        common.redis,
+        common.keys,
+        connect,
+        platform.shares,
+        (name, data, ...run) => handlers[name](platform, data, ...run),
+        onEnded,
+      );
     },
     close: async () => {
       appendConnection.disconnect();
@@ -224,11 +232,12 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommonPlatform(config, log, 'ops');
-  const producer = openProducer(config, log, common.redis, common.keys, common.tracing);
+  const producer = openProducer(config, log, common.redis, common.tracing);
   return {
     ...common,
     queues: producer.queues,
-    wake: createWake(createWakeResident(common.redis, common.keys), producer.enqueue),
+    tryEnqueue: producer.tryEnqueue,
+    wake: createWake(common.redis, common.keys),
     close: async () => {
       await producer.close().catch(() => undefined);
       await common.close();
@@ -241,5 +250,5 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
  * the events and removals, because it wakes nobody.
  */
 export async function openOperatorPlatform(config: Config, log: Logger): Promise<WakePlatform> {
-  return { ...(await openCommonPlatform(config, log, 'operator')), wake: () => undefined };
+  return { ...(await openCommonPlatform(config, log, 'operator')), wake: () => undefined, tryEnqueue: () => undefined };
 }

@@ -1,10 +1,6 @@
 import { expect } from 'chai';
-import { Registry } from 'prom-client';
-import { measureStores } from '../../apps/ops/store-metrics.ts';
 import { createLog } from '../../lib/base/log.ts';
-import { queues } from '../../lib/contract/jobs.ts';
 import { openApiPlatform, openOpsPlatform } from '../../lib/store/platform.ts';
-import { getQueueName } from '../../lib/store/queue/queue-parts.ts';
 import { createKeys, type Keys } from '../../lib/store/redis/log/keys.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
@@ -119,26 +115,6 @@ describe('Redis Cluster: all roles', () => {
     await redis.hset(`${at}state`, 'node', 'another');
     const { invalidated } = await fixture.postDuring(() => Promise.resolve());
     expect([Number(await redis.hget(`${at}state`, 'epoch')), invalidated]).to.deep.equal([before + 1, 0]);
-  });
-
-  it('divides the jobs of the relay among all masters, and shows them as one queue', async () => {
-    for (let n = 0; n < 32; n++) await fixture.parlance.platform.enqueue('relay-channel', { channelId: `${1000 + n}` });
-    await waitUntil(async () => (await fixture.parlance.platform.countWaiting('relay')) === 0, 'the workers have taken all jobs');
-    const ops = await openOpsPlatform(fixture.parlance.platform.config, createLog('ops', 'silent'));
-    try {
-      const masters = new Set<number>();
-      for (const queue of ops.queues.filter(({ name }) => getQueueName(name) === 'relay')) {
-        const { redis, port } = await fixture.redis.masterOf(queue.toKey('id'));
-        if (await redis.exists(queue.toKey('id'))) masters.add(port); // a queue that has had a job counts them
-      }
-      expect(masters.size).to.equal(3);
-      const registry = new Registry();
-      await measureStores(ops, registry);
-      const values = (await registry.getSingleMetric('parlance_queue_oldest_waiting_seconds')?.get())?.values ?? [];
-      expect(values.map(({ labels }) => labels.queue)).to.have.members(Object.keys(queues));
-    } finally {
-      await ops.close();
-    }
   });
 
   it('the ops platform reads the queues, the processes and the state of every master', async () => {

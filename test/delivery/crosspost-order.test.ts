@@ -65,9 +65,9 @@ describe('crossposts that wait for a worker', () => {
     const lost = { crosspostAt: { $exists: true } };
     await api.platform.db.messages.updateMany(lost, { $set: { crosspostAt: new Date(api.worker.now() - 60_000) } });
     const woken: unknown[] = [];
-    const { wake } = api.worker;
-    Object.assign(api.worker, { wake: (...job: unknown[]) => void woken.push(job) });
-    await sweepCrossposts(api.worker).finally(() => Object.assign(api.worker, { wake }));
+    const { tryEnqueue } = api.worker;
+    Object.assign(api.worker, { tryEnqueue: (...job: unknown[]) => void woken.push(job) });
+    await sweepCrossposts(api.worker).finally(() => Object.assign(api.worker, { tryEnqueue }));
     expect(woken).to.have.deep.members(followings.map(({ from: { serverId } }) => ['crosspost-server', { serverId }]));
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
 import { sweepNewMessages } from '../../lib/domain/messages/new-messages.ts';
-import { outboxAgeMs, relayEvents } from '../../lib/domain/relay/relay.ts';
+import { measureWaiting, relayEvents } from '../../lib/domain/relay/relay.ts';
 import { markKey } from '../../lib/store/redis/log/append.ts';
 import { createKeys, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
@@ -42,10 +42,10 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     await relayEvents(api.worker, 'server', server.id); // acknowledged, unlike what a relay of the channel relays first
     await post();
     const later = { ...api.worker, now: () => Date.now() + 600_000 };
-    expect(await outboxAgeMs(later)).to.be.within(600_000, 660_000);
+    expect((await measureWaiting(later)).ageMs).to.be.within(600_000, 660_000);
     await sweepNewMessagesNow(api.worker);
     await relay();
-    expect(await outboxAgeMs(later)).to.equal(0);
+    expect((await measureWaiting(later)).ageMs).to.equal(0);
   });
 
   it('the sweep writes to no message that was relayed', async () => {

@@ -79,7 +79,7 @@ describe('webhook secrets in stored data and logs', () => {
       await call('POST', `/api/webhooks/${other.id}/${other.token}/codehost`, push, { 'X-GitHub-Event': event });
     await call('POST', `${path}/codehost`, '{', { 'X-GitHub-Event': 'push' });
     await dump();
-    expect(dumps[1], 'jobs are queued').to.include(`ch-${seeded.channelIds[0]}`);
+    expect(dumps[1], 'jobs are queued').to.include(`wh-${other.id}`);
 
     await start('worker');
     const gateway = await start('gateway');

@@ -192,8 +192,7 @@ describe('Interaction: jobs', () => {
 
     it('a job that runs early is delayed, and the person receives `expired` once', async () => {
       const failed: string[] = [];
-      const handlers = { ...all, 'relay-channel': async () => undefined };
-      const consumers = fixture.worker.startConsumers(handlers, (job, outcome) => void (outcome === 'failed' && failed.push(job)));
+      const consumers = fixture.worker.startConsumers(all, (job, outcome) => void (outcome === 'failed' && failed.push(job)));
       try {
         const id = await fixture.use();
         await fixture.age(id, -700);

@@ -127,7 +127,7 @@ describe('operators’ pages', () => {
   });
 
   it('GET /metrics has the metrics of ops, queues, undelivered events and Redis', async () => {
-    await worker.enqueue('relay-channel', { channelId: '1000000000000000001' });
+    await worker.enqueue('finish-removal', { removalId: '1000000000000000001' });
     const channelId = '1000000000000000001';
     await worker.db.messages.insertOne({ _id: '1', channelId, outboxAt: new Date(Date.now() - 5_000) } as never);
     const { status, headers, text } = await get(ops.port, '/metrics');
@@ -136,8 +136,8 @@ describe('operators’ pages', () => {
     const lines = text.split('\n');
     const values = (start: string): number[] =>
       lines.filter((line) => line.startsWith(start)).map((line) => Number(line.split(' ').at(-1)));
-    expect(values('parlance_queue_jobs{queue="relay",state="waiting"}')).to.deep.equal([1]);
-    expect(values('parlance_queue_oldest_waiting_seconds{queue="relay"}')[0]).to.be.greaterThan(0);
+    expect(values('parlance_queue_jobs{queue="upkeep",state="waiting"}')).to.deep.equal([1]);
+    expect(values('parlance_queue_oldest_waiting_seconds{queue="upkeep"}')[0]).to.be.greaterThan(0);
     expect(values('parlance_outbox_age_seconds')[0]).to.be.within(5, 60);
     for (const name of ['parlance_redis_noeviction', 'parlance_redis_aof', 'parlance_redis_memory_max_bytes'])
       expect(values(name), name).to.have.length(1);

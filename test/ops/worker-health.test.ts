@@ -48,7 +48,7 @@ describe('the health check of a worker', () => {
     const worker = startWorker({ ...platform, startConsumers }, createMetrics('worker'));
     try {
       await stop();
-      expect(worker.findFault()).to.match(/^the consumers of these queues have stopped: .*\brelay\b/);
+      expect(worker.findFault()).to.match(/^the consumers of these queues have stopped: .*\bupkeep\b/);
     } finally {
       await worker.close();
     }

@@ -23,11 +23,11 @@ for (const [of, sampler, isStored] of cases)
     const redis = use(() => connectRedis(api.platform.config));
 
     it(`${isStored ? 'have' : 'do not have'} its context in the message, in the job and in the log`, async () => {
-      const { id } = await postMessage(api, owner, server.general);
+      const { id } = await postMessage(api, owner, server.general, 'http://127.0.0.1:1/page');
       const stored = await api.platform.db.messages.findOne({ _id: id });
       expect(stored?.trace !== undefined).to.equal(isStored);
       const readQueues = async (): Promise<string> => dumpRedis(redis, api.platform.config.REDIS_PREFIX);
-      while (!(await readQueues()).includes('relay-channel')) await new Promise((resolve) => setImmediate(resolve));
+      while (!(await readQueues()).includes('fetch-previews')) await new Promise((resolve) => setImmediate(resolve));
       expect(/00-[0-9a-f]{32}-[0-9a-f]{16}-01/.test(await readQueues())).to.equal(isStored);
       await relayEvents(api.worker, 'channel', server.general);
       const [entry] = await entriesOf(api.platform.config, serverPlace(server.id)).then((all) =>

@@ -20,7 +20,7 @@ interface Rule {
 }
 
 /** The queues whose jobs users wait for. Jobs of the other queues may take longer. */
-export const promptQueues: readonly string[] = ['relay', 'interactions', 'endpoints'];
+export const promptQueues: readonly string[] = ['interactions', 'endpoints'];
 
 /** A threshold that a single event reaches. */
 const anyEvent = 1e-9;
@@ -34,7 +34,7 @@ export const rules = {
   },
   'message-time': {
     normal: 'Under 250 ms from a message to bots’ sockets.',
-    advice: 'Check the relay queue and the outbox. If both are short, the gateway nodes are busy: add one.',
+    advice: 'Check the outbox. If nothing waits there, the gateway nodes are busy: add one.',
     warning: 0.25,
     critical: 2,
   },

@@ -85,11 +85,13 @@ function queues(history: History): CurrentRow[] {
 }
 
 function outbox(history: History): CurrentRow[] {
-  const age = history.at(-1)?.outboxSecs ?? null;
+  const { outboxSecs: age = null, outboxDocuments: count = null } = history.at(-1) ?? {};
   return [
     toRow(
       'Oldest undelivered event',
-      formatKnown(age, (secs) => (secs === 0 ? 'none pending' : `${formatTime(secs)} old`)),
+      formatKnown(age, (secs) =>
+        secs === 0 ? 'none pending' : `${formatTime(secs)} old${count ? `, of ${formatCount(count, 'document')} with pending events` : ''}`,
+      ),
       age,
       { name: 'outbox-age', value: age },
     ),

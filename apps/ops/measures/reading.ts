@@ -11,6 +11,7 @@ export const readMetrics = {
   parlance_queue_jobs: ['queue', 'state'],
   parlance_queue_oldest_waiting_seconds: ['queue'],
   parlance_outbox_age_seconds: [],
+  parlance_outbox_documents: [],
   parlance_http_seconds: ['method', 'route', 'status', 'process', 'le'],
   parlance_job_seconds: ['job', 'outcome', 'process', 'le'],
   parlance_endpoint_posts: ['application'],
@@ -88,6 +89,7 @@ export interface Reading {
   database: boolean;
   redis: boolean;
   outboxSecs: number | null;
+  outboxDocuments: number | null;
   beatSecs: number | null;
   redisMemoryShare: number | null;
   /** 1 if Redis evicts nothing, otherwise 0. */
@@ -208,6 +210,7 @@ export function createReader(): (found: readonly Sample[], processes: Reading['p
       database: samples.one('parlance_up', 'store', 'database') === 1,
       redis,
       outboxSecs: samples.one('parlance_outbox_age_seconds'),
+      outboxDocuments: samples.one('parlance_outbox_documents'),
       beatSecs: samples.one('parlance_worker_beat_age_seconds'),
       redisMemoryShare: max === null || used === null ? null : max > 0 ? used / max : 0,
       redisNoeviction: samples.one('parlance_redis_noeviction'),

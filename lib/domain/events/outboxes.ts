@@ -2,9 +2,9 @@ import { getEventDefinition } from '../../contract/events.ts';
 import { type Collections, relaxedWriteConcern, withSharedFields } from '../../store/mongo/database.ts';
 import { type Outbox, type OutboxEntry, type OutboxEvent, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
-import type { RunState } from '../../store/queue/queue.ts';
 import type { Broadcast } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
+import type { RunState } from '../../store/redis/wakes.ts';
 import type { PlacedEvent } from './placed.ts';
 import type { EventTraces } from './traces.ts';
 
@@ -33,12 +33,13 @@ export interface OutboxDocuments {
 }
 
 /**
- * `relayed`: the entries that are about to be acknowledged, which are left out. `runState`: the state of a worker that stays with the key. `isPatient`: whether
+ * `relayed`: the entries that are about to be acknowledged, which are left out. `state`, `payloads`: those of a wake (`WakeHandler`). `isPatient`: whether
  * to wait for changes of the server that are under way.
  */
 export interface ReadOptions {
   relayed: ReadonlySet<string>;
-  runState: RunState | undefined;
+  state: RunState | undefined;
+  payloads: readonly unknown[];
   isPatient: boolean;
 }
 

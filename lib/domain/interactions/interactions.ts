@@ -133,8 +133,8 @@ export async function useCommand(
     ...(endpoint ? {} : { outbox: [createEntry(platform, { name: 'INTERACTION_CREATE' as const })] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.wake(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
-  platform.wake('expire-interaction', { interactionId: id });
+  platform.tryEnqueue(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
+  platform.tryEnqueue('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }
 

@@ -41,7 +41,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
     return refuse('already_crossposted');
   }
   platform.wake('relay-channel', { channelId });
-  platform.wake('crosspost-server', { serverId: channel.serverId });
+  platform.tryEnqueue('crosspost-server', { serverId: channel.serverId });
   if (!isOwn) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
   return toMessage(platform, updated, actor.account);
 }
@@ -72,6 +72,6 @@ export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
     );
     if (!oldest?.serverId) return;
     afterServerId = oldest.serverId;
-    if (Number(oldest.crosspostAt) <= before) platform.wake('crosspost-server', { serverId: afterServerId });
+    if (Number(oldest.crosspostAt) <= before) platform.tryEnqueue('crosspost-server', { serverId: afterServerId });
   }
 }

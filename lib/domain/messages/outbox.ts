@@ -219,12 +219,16 @@ async function readPendingMessages(
 
 /**
  * The pending events of a channel's messages, oldest message first. Messages from the oldest id in flight on wait until that insert has ended, which wakes the
- * relay again, so they are relayed in the order of their ids. A worker that stays with the channel (`runState`) reads the database only if the wakes did not
+ * relay again, so they are relayed in the order of their ids. The owner of the channel (`state`, `payloads`) reads the database only if the wakes did not
  * report every insert.
  */
-async function* read(platform: WorkerPlatform, channelId: string, { relayed, runState }: ReadOptions): AsyncGenerator<PendingBatch, void> {
+async function* read(
+  platform: WorkerPlatform,
+  channelId: string,
+  { relayed, state, payloads }: ReadOptions,
+): AsyncGenerator<PendingBatch, void> {
   let after: string | null = null;
-  for (let fromWakes = runState ? takeWakeMessages(runState) : null; ; fromWakes = null) {
+  for (let fromWakes = state ? takeWakeMessages(state, payloads) : null; ; fromWakes = null) {
     const pending: PendingMessages & { to?: string } = fromWakes
       ? { ...fromWakes, messages: fromWakes.messages.map(withCreate) }
       : await readPendingMessages(platform, channelId, relayed, after);
@@ -248,7 +252,7 @@ async function* read(platform: WorkerPlatform, channelId: string, { relayed, run
       };
     }
     if (messages.length < ready.length) after = messages.at(-1)?._id ?? after;
-    else if (pending.isAll) return runState && saveRunState(runState, pending, ready.length);
+    else if (pending.isAll) return state && saveRunState(state, pending, ready.length);
     else if (ready.length < pending.messages.length)
       return; // what follows waits for an insert that is under way
     else after = pending.to ?? after;

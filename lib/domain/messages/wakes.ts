@@ -1,7 +1,7 @@
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
-import type { RunState } from '../../store/queue/queue.ts';
 import { type ChannelHorizon, readEndedWrite } from '../../store/redis/horizon.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
+import type { RunState } from '../../store/redis/wakes.ts';
 import { batchLifeMs } from '../events/outboxes.ts';
 
 /**
@@ -16,7 +16,7 @@ export interface PendingMessages {
 }
 
 /**
- * What a worker that stays with a channel saves for its next run. Of the first `endedInserts` inserts, all messages are relayed but those in `unrelayed`.
+ * What the owner of a channel saves for its next run. Of the first `endedInserts` inserts, all messages are relayed but those in `unrelayed`.
  */
 interface ChannelRunState {
   endedInserts: number;
@@ -32,16 +32,15 @@ const unrelayedMax = 100;
  * The messages to relay, as known from the data of the wakes, without a database query. Null when a message may be missing: the caller must then query the
  * database. Ended inserts are counted, so a lost wake, or an insert whose process died before its end, shows as a gap in the count.
  */
-export function takeWakeMessages(runState: RunState): PendingMessages | null {
-  const saved = runState.saved as ChannelRunState | null;
-  const wakes = runState.wakes.splice(0);
-  runState.saved = null;
-  if (!saved || wakes.length === 0 || performance.now() - saved.savedAtMs > batchLifeMs) return null;
+export function takeWakeMessages(state: RunState, payloads: readonly unknown[]): PendingMessages | null {
+  const saved = state.saved as ChannelRunState | null;
+  state.saved = null;
+  if (!saved || payloads.length === 0 || performance.now() - saved.savedAtMs > batchLifeMs) return null;
   const messages = new Map(saved.unrelayed.map((message) => [message._id, message]));
   let horizon: ChannelHorizon | null = null;
   let { endedInserts } = saved;
-  for (const wake of wakes) {
-    const write = readEndedWrite(wake);
+  for (const payload of payloads) {
+    const write = readEndedWrite(payload);
     if (!write || write.message === undefined || write.horizon.endedInserts !== ++endedInserts) return null;
     if (write.message) messages.set(write.message._id, write.message);
     horizon = write.horizon;
@@ -50,8 +49,8 @@ export function takeWakeMessages(runState: RunState): PendingMessages | null {
 }
 
 /** Saves the messages that wait for an older insert, for the next run. The first `relayed` of `messages` are relayed. */
-export function saveRunState(runState: RunState, { horizon, messages }: PendingMessages, relayed: number): void {
+export function saveRunState(state: RunState, { horizon, messages }: PendingMessages, relayed: number): void {
   const unrelayed = messages.slice(relayed);
   if (horizon && unrelayed.length <= unrelayedMax)
-    runState.saved = { endedInserts: horizon.endedInserts, unrelayed, savedAtMs: performance.now() } satisfies ChannelRunState;
+    state.saved = { endedInserts: horizon.endedInserts, unrelayed, savedAtMs: performance.now() } satisfies ChannelRunState;
 }

@@ -6,7 +6,6 @@ import { withSharedFields } from '../../store/mongo/database.ts';
 import { pagesByTime } from '../../store/mongo/due.ts';
 import { type Outbox, pendingFrom } from '../../store/mongo/models/outbox.ts';
 import type { Platform, UnacknowledgedEntries, WorkerPlatform } from '../../store/platform.ts';
-import type { RunState } from '../../store/queue/queue.ts';
 import {
   type AppendOptions,
   type AppendResult,
@@ -18,6 +17,7 @@ import {
 } from '../../store/redis/log/append.ts';
 import type { Appended } from '../../store/redis/log/confirm.ts';
 import { changeDelayMs } from '../../store/redis/server-changes.ts';
+import type { RunState } from '../../store/redis/wakes.ts';
 import { accountOutbox } from '../accounts/outbox.ts';
 import { batchLifeMs, type OutboxDocuments, type PendingBatch } from '../events/outboxes.ts';
 import type { PlacedEvent } from '../events/placed.ts';
@@ -57,11 +57,12 @@ export async function startRelay(
 }
 
 /**
- * `runState`: the state of a worker that stays with the key. `isPatient`: whether to wait for changes of the server that are under way. `eventsMax`: after how
+ * `state`, `payloads`: those of a wake (`WakeHandler`). `isPatient`: whether to wait for changes of the server that are under way. `eventsMax`: after how
  * many events to stop.
  */
 interface RelayOptions {
-  runState?: RunState | undefined;
+  state?: RunState | undefined;
+  payloads?: readonly unknown[];
   isPatient?: boolean;
   eventsMax?: number;
 }
@@ -77,13 +78,13 @@ async function startOneRelay(
   platform: WorkerPlatform,
   outbox: OutboxName,
   key: string,
-  { runState, isPatient = true, eventsMax = Number.POSITIVE_INFINITY }: RelayOptions,
+  { state, payloads = [], isPatient = true, eventsMax = Number.POSITIVE_INFINITY }: RelayOptions,
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
   const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
-  const epochs = runState?.epochs ?? new Map<number, number>();
+  const epochs = state?.epochs ?? new Map<number, number>();
   const acknowledgements: Promise<unknown>[] = [];
-  const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, runState, isPatient });
+  const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, state, payloads, isPatient });
   for (let eventCount = 0; ; ) {
     const startMs = performance.now();
     const next = eventCount < eventsMax ? await batches.next() : { done: true as const };
@@ -298,17 +299,29 @@ export async function sweepOutbox(platform: WorkerPlatform, outbox: OutboxName):
   if (failedKeys.size > 0) throw firstError;
 }
 
-/** How old the oldest pending event is, in milliseconds; 0 when there is none. For the operators' metrics. */
-export async function outboxAgeMs(platform: Platform): Promise<number> {
+/** How many documents with pending events are counted at most in each collection. */
+const countedMax = 1_000;
+
+/** What waits to be relayed: the number of documents with pending events, and the age of the oldest event in milliseconds, 0 if there is none. */
+interface Waiting {
+  count: number;
+  ageMs: number;
+}
+
+/** Measures what waits to be relayed; counts at most 1,000 documents of each collection. For the operators' metrics. */
+export async function measureWaiting(platform: Platform): Promise<Waiting> {
   const { db, now } = platform;
   const documents = Object.values(sources).flatMap((source): readonly OutboxDocuments[] => source.documents);
-  const oldest = await Promise.all(
+  const found = await Promise.all(
     documents.map(({ collection }) =>
-      withSharedFields<Outbox>(db[collection]).findOne<{ outboxAt: Date }>(
-        { outboxAt: { $exists: true } },
-        { projection: { outboxAt: 1 }, sort: { outboxAt: 1 } },
-      ),
+      withSharedFields<Outbox>(db[collection])
+        .find<{ outboxAt: Date }>({ outboxAt: { $exists: true } }, { projection: { _id: 0, outboxAt: 1 } })
+        .sort({ outboxAt: 1 })
+        .limit(countedMax)
+        .batchSize(countedMax)
+        .toArray(),
     ),
   );
-  return Math.max(0, await newMessageAgeMs(platform), ...oldest.map((one) => (one ? now() - one.outboxAt.getTime() : 0)));
+  const ages = found.flatMap(([oldest]) => (oldest ? now() - oldest.outboxAt.getTime() : []));
+  return { count: found.flat().length, ageMs: Math.max(0, await newMessageAgeMs(platform), ...ages) };
 }

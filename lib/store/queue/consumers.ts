@@ -7,18 +7,14 @@ import type { Logger } from '../../base/log.ts';
 import type { Running } from '../../base/process.ts';
 import type { Tracing } from '../../base/tracing.ts';
 import { type JobData, type JobName, jobLock, jobs, type QueueName, queues } from '../../contract/jobs.ts';
-import type { Keys } from '../redis/log/keys.ts';
 import { createRedis, failFast } from '../redis/redis.ts';
+import type { OnWorkEnded } from '../redis/wakes.ts';
 import { closeWorker } from './close-worker.ts';
 import type { JobPriorities } from './job-priorities.ts';
-import type { Handlers, JobResult, StayWithKey } from './queue.ts';
-import { getParts, getQueueName } from './queue-parts.ts';
+import { getQueuePrefix, type Handlers, type JobResult } from './queue.ts';
 
 const ajv = new Ajv2020({ keywords: ['patternText', 'characters'] });
 const validators = new Map(Object.entries(jobs).map(([name, entry]) => [name, ajv.compile(entry.data)]));
-
-/** Called with each job that has ended, for metrics. */
-export type OnJobEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
 
 /** The consumers of every queue. */
 export interface Consumers extends Running {
@@ -26,28 +22,23 @@ export interface Consumers extends Running {
   findStopped(): string[];
 }
 
-/** How many jobs of each part of a queue one process runs at least, so that a slow one does not delay the others. */
-const minPartConcurrency = 2;
-
 /** Runs the jobs of every queue with `handlers` until closed. A job of an unknown kind is left to newer workers; one with invalid data fails at once. */
 export function openConsumers<P extends { tracing: Tracing }>(
   config: Config,
   log: Logger,
-  keys: Keys,
   priorities: Pick<JobPriorities, 'markServed' | 'removeIfEmpty'>,
   platform: P,
   handlers: Handlers<P>,
-  onJobEnded: OnJobEnded,
-  stayWithKey: StayWithKey,
+  onEnded: OnWorkEnded,
 ): Consumers {
   const detached = new Set<Promise<void>>();
   let runningCount = 0;
   let isClosing = false;
   const runDetached = (job: Job, startMs: number, remaining: () => Promise<void>): void => {
     const detachedRun = remaining()
-      .then(() => onJobEnded(job.name, 'done', performance.now() - startMs))
+      .then(() => onEnded(job.name, 'done', performance.now() - startMs))
       .catch((error: unknown) => {
-        onJobEnded(job.name, 'failed', performance.now() - startMs);
+        onEnded(job.name, 'failed', performance.now() - startMs);
         log.error({ job: job.name, jobId: job.id, err: error }, 'job failed');
       })
       .finally(() => detached.delete(detachedRun));
@@ -58,7 +49,7 @@ export function openConsumers<P extends { tracing: Tracing }>(
   const runTraced = (job: Job): Promise<JobResult> => {
     const parent = job.opts.telemetry?.metadata;
     if (parent === undefined) return run(job.name as JobName, job.data);
-    const attributes = { 'parlance.queue': getQueueName(job.queueName), 'parlance.attempt': job.attemptsMade + 1 };
+    const attributes = { 'parlance.queue': job.queueName, 'parlance.attempt': job.attemptsMade + 1 };
     return platform.tracing.run(`job ${job.name}`, { kind: 'consumer', parent, attributes }, async () => {
       const result = await run(job.name as JobName, job.data);
       return typeof result === 'function' ? AsyncResource.bind(result) : result; // what it does later is also below this span
@@ -76,13 +67,12 @@ export function openConsumers<P extends { tracing: Tracing }>(
         await job.moveToDelayed(Date.now() + result, token);
         throw new DelayedError();
       }
-      if (job.priority) priorities.markServed(getQueueName(job.queueName), job.priority).catch(() => undefined);
+      if (job.priority) priorities.markServed(job.queueName as QueueName, job.priority).catch(() => undefined);
       if (result) runDetached(job, startMs, result);
-      else onJobEnded(job.name, 'done', performance.now() - startMs);
-      stayWithKey(job.name as JobName, job.data);
+      else onEnded(job.name, 'done', performance.now() - startMs);
     } catch (error) {
       if (error instanceof DelayedError) throw error;
-      onJobEnded(job.name, 'failed', performance.now() - startMs);
+      onEnded(job.name, 'failed', performance.now() - startMs);
       throw error;
     } finally {
       runningCount--;
@@ -96,13 +86,13 @@ export function openConsumers<P extends { tracing: Tracing }>(
     retryStrategy: (attempts: number) => (isClosing ? null : failFast.retryStrategy(attempts)),
   });
   connection.on('error', () => undefined); // the workers log it
-  const openWorker = (name: QueueName, part: string, prefix: string, concurrency: number): Worker => {
+  const openWorker = (name: QueueName): Worker => {
     const options = queues[name];
-    const worker = new Worker(part, handle, {
+    const worker = new Worker(name, handle, {
       connection,
-      prefix,
+      prefix: getQueuePrefix(config, name),
       // Workers do check the version of Redis, unlike the producer: if BullMQ does not know it, it waits for delayed jobs in whole seconds.
-      concurrency,
+      concurrency: options.concurrency,
       lockDuration: jobLock.ms,
       stalledInterval: jobLock.checkMs,
       maxStalledCount: options.maxStalled,
@@ -115,7 +105,7 @@ export function openConsumers<P extends { tracing: Tracing }>(
     worker.on('error', (error) => {
       if (performance.now() - loggedAt < 10_000) return; // at most one line in 10 s (docs/guarantees.md#redis-connections)
       loggedAt = performance.now();
-      log.warn({ queue: part, err: error.message }, 'queue worker connection error');
+      log.warn({ queue: name, err: error.message }, 'queue worker connection error');
     });
     worker.on('drained', () => void priorities.removeIfEmpty(name).catch(() => undefined));
     worker.on('failed', (job, error) =>
@@ -123,11 +113,7 @@ export function openConsumers<P extends { tracing: Tracing }>(
     );
     return worker;
   };
-  const workers = (Object.keys(queues) as QueueName[]).flatMap((name) => {
-    const parts = getParts(config, keys, name);
-    const concurrency = Math.max(minPartConcurrency, Math.ceil(queues[name].concurrency / parts.length));
-    return parts.map(({ part, prefix }) => openWorker(name, part, prefix, concurrency));
-  });
+  const workers = (Object.keys(queues) as QueueName[]).map(openWorker);
   return {
     findStopped: () => workers.filter((worker) => !worker.isRunning()).map(({ name }) => name),
     close: async () => {

@@ -92,7 +92,7 @@ export const readHorizon = ([next, oldest, newest, endedInserts]: HorizonReply):
 });
 
 /**
- * The payload of the wake at the end of an insert, for the worker that stays with the channel. `message` is Extended JSON, or '' when none was stored. It is
+ * The payload of the wake at the end of an insert, for the owner of the channel. `message` is Extended JSON, or '' when none was stored. It is
  * absent when the message is not sent along.
  */
 interface WakePayload {

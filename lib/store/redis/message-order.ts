@@ -2,7 +2,6 @@ import { composeId, type IdSource, idEpochMs } from '../../base/ids.ts';
 import { pollUntil } from '../../base/poll.ts';
 import { isUnavailable } from '../mongo/database.ts';
 import type { MessageDoc } from '../mongo/models/message.ts';
-import { getWakeChannel } from '../queue/residents.ts';
 import {
   type ChannelHorizon,
   type Horizon,
@@ -20,6 +19,7 @@ import {
 import type { Keys } from './log/keys.ts';
 import { createNewestMessages, type NewestMessages, newestKey, newestStateKey } from './newest-messages.ts';
 import { bindScript, nowLua, type RedisClient } from './redis.ts';
+import { wakeChannels, wakeLua } from './wakes.ts';
 
 /**
  * How long an insert may take from the moment its ids are taken, in milliseconds, times STORE_TIMEOUT_FACTOR. After that the driver gives up and the database
@@ -50,16 +50,16 @@ const readLua = `${horizonLua}
 return horizon()
 `;
 
-// Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the worker that stays
-// with the channel, if there is one, with the horizon and the message. KEYS: those of `horizonLua`, the Pub/Sub channel of the wake, and the open inserts. ARGV: those of
+// Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the owner of the channel
+// with the horizon and the message. KEYS: those of `horizonLua`, the two channels of the wake, and the open inserts. ARGV: those of
 // `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `WakePayload`, if the wake carries it.
-const endLua = `${horizonLua}
+const endLua = `${horizonLua}${wakeLua}
 if ARGV[5] ~= '' then
   redis.call('ZREM', KEYS[2], ARGV[5])
-  redis.call('ZREM', KEYS[7], ARGV[5]..' '..ARGV[7])
+  redis.call('ZREM', KEYS[8], ARGV[5]..' '..ARGV[7])
 end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
-return redis.call('PUBLISH', KEYS[6], cjson.encode({ data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
+wake(KEYS[6], KEYS[7], cjson.encode({ name = 'relay-channel', data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
 `;
 
 // KEYS: the open inserts.
@@ -96,7 +96,7 @@ export interface Reservation {
 export interface InsertOutcome {
   /** Whether a message was stored under each of the ids. If so, they are recorded as the newest of their channels. */
   isStored: boolean;
-  /** The messages, in the order of the ids. If they are given, a worker that stays with a channel need not read them from the database. */
+  /** The messages, in the order of the ids. If they are given, the owner of a channel need not read them from the database. */
   messages?: readonly MessageDoc[];
 }
 
@@ -116,9 +116,9 @@ export interface MessageOrder {
    */
   reserve(channelIds: readonly string[], after?: number): Promise<Reservation>;
   /**
-   * Ends inserts, so that readers and the relay see it; never rejects. False when a channel had no worker to wake: the caller then has to wake the relay.
+   * Ends inserts, so that readers and the relay see it, and wakes the owners of the channels; never rejects. While Redis is away, the sweep finds the messages.
    */
-  release(reservation: Reservation, outcome: InsertOutcome): Promise<boolean>;
+  release(reservation: Reservation, outcome: InsertOutcome): Promise<void>;
   /** Ends inserts that failed with `error`, unless it is unknown whether they can still take effect: then their ids expire. */
   releaseFailed(reservation: Reservation, error: unknown): void;
   /** Which inserts have ended. Rejects while Redis is unavailable. */
@@ -135,7 +135,7 @@ export interface MessageOrder {
 export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', readLua);
-  const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
+  const endScript = bindScript<null>(redis, 'parlanceEndInsert', endLua);
   const endedInsertsScript = bindScript<string[]>(redis, 'parlanceEndedInserts', endedInsertsLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
@@ -168,31 +168,27 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     ];
     return { horizonKeys, args: [ids.lastMs(), ids.lastSequence(), partition, keys.partitions] };
   };
-  /** Ends one insert; true when a worker was woken. `wakeMessage` is the message that the wake carries, '' for none stored. */
+  /** Ends one insert. `wakeMessage` is the message that the wake carries, '' for none stored. */
   const endInsert = async (
     channelId: string,
     entry: string | null,
     newestId: string | null,
     wakeMessage: string | undefined,
-  ): Promise<boolean> => {
-    if (entry === null && newestId === null) return false;
+  ): Promise<void> => {
+    if (entry === null && newestId === null) return;
     const { horizonKeys, args } = toHorizonArgs(channelId);
-    const wake = getWakeChannel(keys, 'relay-channel', { channelId });
     const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
-    const openInserts = openInsertsKey(keys, keys.partitionOf(channelId));
-    return (
-      (await endScript([...horizonKeys, wake, openInserts], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => 0)) >
-      0
-    );
+    const otherKeys = [...wakeChannels(keys, channelId), openInsertsKey(keys, keys.partitionOf(channelId))];
+    await endScript([...horizonKeys, ...otherKeys], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => undefined);
   };
 
   const release = async (
     { channelIds, ids: reservedIds, entries }: Reservation,
     { isStored, messages = [] }: InsertOutcome,
-  ): Promise<boolean> => {
-    const endAt = (channelId: string, at: number): Promise<boolean> =>
+  ): Promise<void> => {
+    const endAt = (channelId: string, at: number): Promise<void> =>
       endInsert(channelId, entries[at] ?? null, isStored ? (reservedIds[at] ?? null) : null, isStored ? toWakeMessage(messages[at]) : '');
-    return !(await Promise.all(channelIds.map(endAt))).includes(false);
+    await Promise.all(channelIds.map(endAt));
   };
 
   return {

@@ -8,7 +8,7 @@ const leaseMs = 3_000;
 /** How often a worker records its heartbeat, in milliseconds. */
 export const heartbeatIntervalMs = 500;
 /** How many shares all keys are divided into. It is much larger than the number of workers, so that their parts are about equal. */
-const shareCount = 256;
+export const shareCount = 256;
 
 /** The part of the sweeps' work that belongs to this worker (docs/delivery.md#sweeps). */
 export interface WorkerShares {
@@ -23,6 +23,8 @@ export interface WorkerShares {
    * worker started or died. A worker without a heartbeat in the last 3 s owns every key, so that work that does not need Redis goes on without it.
    */
   readonly isOwner: (key: string) => boolean;
+  /** Whether this worker is woken for the keys of a share: those that it owns while its heartbeats are recorded. */
+  readonly ownsShare: (share: number) => boolean;
 }
 
 /** The Redis key of the last heartbeat of any worker. */
@@ -37,6 +39,9 @@ return redis.call('ZRANGE', KEYS[1], 0, -1)
 `;
 
 const computeHash = (text: string): number => createHash('sha1').update(text).digest().readUInt32BE(0);
+
+/** The share of a key. */
+export const shareOf = (key: string): number => computeHash(key) % shareCount;
 
 /**
  * The shares that belong to `workerId` among `workerIds`, which are sorted. Each share belongs to the worker with the highest hash, so few shares move when a
@@ -74,6 +79,7 @@ export function createWorkerShares(redis: RedisClient, keys: Keys): WorkerShares
       await redis.zrem(leasesKey, workerId);
     },
     hasEnded: () => hasEnded,
-    isOwner: (key) => !hasEnded && (performance.now() > leasedUntilMs || shares.has(computeHash(key) % shareCount)),
+    isOwner: (key) => !hasEnded && (performance.now() > leasedUntilMs || shares.has(shareOf(key))),
+    ownsShare: (share) => !hasEnded && shares.has(share),
   };
 }

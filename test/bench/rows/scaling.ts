@@ -139,7 +139,7 @@ async function measureCosts(bench: Bench, side: Side): Promise<Record<Cost, numb
     runPaced(count * connectsPerSecEach * sec, count * connectsPerSecEach, (n) => connect(side, n));
   await sleep(quietMs);
   const idle = await measure(() => sleep(seconds * 1000));
-  await postFor(warmUpSec); // workers begin to stay with the channels
+  await postFor(warmUpSec); // the owners of the channels read them once
   const posting = await measure(() => postFor(seconds));
   await connectFor(warmUpSec);
   const connecting = await measure(() => connectFor(seconds));

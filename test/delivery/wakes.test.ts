@@ -4,14 +4,13 @@ import { inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { monitoredUrl, onDatabaseCommand } from '../harness/commands.ts';
 import { makeServer, postMessage } from '../harness/factories.ts';
-import { waitUntil } from '../harness/interaction-fixture.ts';
 import { startParlance, useRecorder } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';
 import { connectRedis, testConfig } from '../harness/stores.ts';
 import { use, useServer } from '../harness/use.ts';
 
-/** A worker stays subscribed to a busy channel: a post wakes it with one command and makes no job. */
-describe('relay: a worker that stays with a busy channel', () => {
+/** The owner of a channel is woken by each post, with the message. */
+describe('relay: wakes of the owner of a channel', () => {
   const { api: parlance, owner } = useServer({}, { start: () => startParlance({ MONGODB_URL: monitoredUrl(testConfig().MONGODB_URL) }) });
   const redis = use(() => connectRedis(parlance.platform.config));
   const recorder = useRecorder(parlance, owner, undefined, { each: true });
@@ -25,36 +24,14 @@ describe('relay: a worker that stays with a busy channel', () => {
     }),
   );
 
-  const wakeChannel = (channelId: string): string =>
-    `${createKeys(parlance.platform.config.REDIS_PREFIX, 1).partitionPrefix(0)}wake:relay-channel:ch-${channelId}`;
-  const countResidents = async (channelId: string): Promise<number> =>
-    ((await redis.pubsub('NUMSUB', wakeChannel(channelId))) as [string, number])[1];
-  const countJobs = async (): Promise<number> => Number(await redis.get(`{${parlance.platform.config.REDIS_PREFIX}-queue-relay}:relay:id`));
   /** Posts and waits for the event. */
   const postAndWait = async (channelId: string): Promise<void> => {
     const content = `post ${count++}`;
     await postMessage(parlance, owner, channelId, content);
     await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content);
   };
-  /** Posts until a worker stays with the channel. */
-  const postUntilBusy = async (channelId: string): Promise<void> => {
-    while ((await countResidents(channelId)) === 0) await postAndWait(channelId);
-  };
-
-  it('relays posts without jobs, leaves when the channel is quiet, and posts still arrive after that', async () => {
-    const { general } = await makeServer(parlance, owner);
-    await postUntilBusy(general);
-    const before = await countJobs();
-    for (let n = 0; n < 5; n++) await postAndWait(general);
-    expect(await countJobs()).to.equal(before);
-    await waitUntil(async () => (await countResidents(general)) === 0, 'the worker left');
-    await postAndWait(general);
-    expect(await countJobs()).to.be.greaterThan(before);
-  });
-
   it('reads messages from the database for other changes, not for posts', async () => {
     const { general } = await makeServer(parlance, owner);
-    await postUntilBusy(general);
     await postAndWait(general);
     const before = lookUps.get(general);
     for (let n = 0; n < 5; n++) await postAndWait(general);
@@ -69,7 +46,6 @@ describe('relay: a worker that stays with a busy channel', () => {
 
   it('relays a post of a process that died before the wake, ahead of later posts', async () => {
     const { general } = await makeServer(parlance, owner);
-    await postUntilBusy(general);
     await postAndWait(general);
     const { db, ids, messageOrder, config } = parlance.platform;
     const [id] = (await messageOrder.reserve([general])).ids; // it is not released
@@ -85,7 +61,7 @@ describe('relay: a worker that stays with a busy channel', () => {
 
   it('posts arrive after its subscription was cut', async () => {
     const { general } = await makeServer(parlance, owner);
-    await postUntilBusy(general);
+    await postAndWait(general);
     await redis.call('CLIENT', 'KILL', 'TYPE', 'PUBSUB');
     for (let n = 0; n < 5; n++) await postAndWait(general);
   });
