@@ -1,12 +1,23 @@
-import type { ChainableCommander } from 'ioredis';
 import type { Logger } from '../../base/log.ts';
 import { type Keys, versionKey } from './log/keys.ts';
 import { type ControlMessage, controlChannel } from './log/reader.ts';
-import { groupBySlot, publishCommand, type RedisClient, readKeys } from './redis.ts';
+import { bindScript, groupBySlot, type RedisClient, readKeys } from './redis.ts';
 import type { ServerChanges } from './server-changes.ts';
 
 /** How long a version key is kept without a change, in seconds: far longer than any cached entry (30 s). */
 const versionTtlSecs = 3_600;
+
+// Increments versions and publishes messages. A new version starts at the current time, so that none repeats after its key has expired. KEYS: those of the
+// versions, then channels. ARGV: the time in milliseconds, how many versions there are, and a message for each channel.
+const bumpLua = `
+local versions = tonumber(ARGV[2])
+for i = 1, versions do
+  redis.call('SET', KEYS[i], ARGV[1], 'EX', ${versionTtlSecs}, 'NX')
+  redis.call('INCR', KEYS[i])
+  redis.call('EXPIRE', KEYS[i], ${versionTtlSecs})
+end
+for i = versions + 1, #KEYS do redis.call('PUBLISH', KEYS[i], ARGV[2 + i - versions]) end
+`;
 
 /** A membership: a server, and the account that joins, leaves or has other roles there. */
 export type Membership = readonly [serverId: string, accountId: string];
@@ -54,24 +65,20 @@ const toBump = ({ servers = [], accounts = [], members = [], credentials = false
 /** Binds the versions to `redis`. A bump that fails after its write is repeated when the connection is back. */
 export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger, serverChanges: ServerChanges): AccessVersions {
   const pending = new Set<Bump>();
+  const bumpScript = bindScript<null>(redis, 'parlanceBumpVersions', bumpLua);
   const bump = async ({ ids, credentialsOf }: Bump): Promise<void> => {
-    const publish = publishCommand(redis);
-    const increments = [...ids].map((id) => {
-      const key = versionKey(keys, id);
-      // A new key starts at the current time, so that no version repeats after a key has expired.
-      return [
-        key,
-        (multi: ChainableCommander) => multi.set(key, Date.now(), 'EX', versionTtlSecs, 'NX').incr(key).expire(key, versionTtlSecs),
-      ] as const;
-    });
-    const publishTo = (channel: string, message: ControlMessage) =>
-      [channel, (multi: ChainableCommander) => multi[publish](channel, JSON.stringify(message))] as const;
-    const credentialMessages = credentialsOf.map((accountId) => publishTo(controlChannel(keys, accountId), { kind: 'access', accountId }));
+    const toMessage = (accountId: string): string => JSON.stringify({ kind: 'access', accountId } satisfies ControlMessage);
+    const parts: { key: string; message?: string }[] = [
+      ...[...ids].map((id) => ({ key: versionKey(keys, id) })),
+      ...credentialsOf.map((accountId) => ({ key: controlChannel(keys, accountId), message: toMessage(accountId) })),
+    ];
     await Promise.all(
-      groupBySlot([...increments, ...credentialMessages], ([key]) => key).map((commands) => {
-        const multi = redis.multi();
-        for (const [, addCommand] of commands) addCommand(multi);
-        return multi.exec();
+      groupBySlot(parts, ({ key }) => key).map((ofSlot) => {
+        const messages = ofSlot.flatMap(({ message }) => message ?? []);
+        return bumpScript(
+          ofSlot.map(({ key }) => key),
+          [Date.now(), ofSlot.length - messages.length, ...messages],
+        );
       }),
     );
   };
