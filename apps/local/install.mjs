@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -90,17 +90,6 @@ async function install() {
   writeFileSync(stampFile, stamp);
 }
 
-function build(entry) {
-  const compiler = inRoot('node_modules/typescript/bin/tsc');
-  const stale = inRoot('dist/.tsbuildinfo');
-  // The compiler's incremental state is wrong if somebody removed output files by hand.
-  if (existsSync(stale) && entry.startsWith('dist/') && !existsSync(inRoot(entry))) rmSync(stale);
-  const done = existsSync(stale) ? () => undefined : showElapsed('Compiling');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: ['inherit', 2, 2] });
-  done();
-  if (status !== 0) exitWith('The sources do not compile (see above). Nothing was started.', status ?? 1);
-}
-
 /** The files in a folder and in those within it, or the file at this path. */
 const listFiles = (path) =>
   statSync(path).isFile()
@@ -108,6 +97,50 @@ const listFiles = (path) =>
     : readdirSync(path, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name));
+
+/** What the compiled code comes from. */
+const compiledFrom = [
+  'apps',
+  'config',
+  'lib',
+  'local-database',
+  'sdk',
+  'test',
+  'workers',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+
+/** A text that is another one after a source was added, removed or written. Modification times alone do not tell: an unpacked archive brings older ones. */
+function stampSources() {
+  const hash = createHash('sha256');
+  for (const path of compiledFrom
+    .map((source) => inRoot(source))
+    .filter(existsSync)
+    .flatMap(listFiles)) {
+    const { size, mtimeMs } = statSync(path);
+    hash.update(`${path} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+/** Compiles the sources if they have changed since the last time. */
+function build(entry) {
+  const compiler = inRoot('node_modules/typescript/bin/tsc');
+  const stale = inRoot('dist/.tsbuildinfo');
+  const stampFile = inRoot('dist/.compiled');
+  const stamp = stampSources();
+  if (existsSync(inRoot(entry)) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  // The compiler's incremental state is wrong if somebody removed output files by hand.
+  if (existsSync(stale) && entry.startsWith('dist/') && !existsSync(inRoot(entry))) rmSync(stale);
+  const done = existsSync(stale) ? () => undefined : showElapsed('Compiling');
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: ['inherit', 2, 2] });
+  done();
+  if (status !== 0) exitWith('The sources do not compile (see above). Nothing was started.', status ?? 1);
+  mkdirSync(inRoot('dist'), { recursive: true });
+  writeFileSync(stampFile, stamp);
+}
 
 /** The latest modification time of these files and of the files in these folders, in Unix milliseconds. Python's compiled files do not count. */
 const changedMs = (...sources) =>

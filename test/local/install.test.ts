@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
@@ -40,6 +40,9 @@ class Clone {
       encoding: 'utf8',
     });
   }
+  get compilations(): number {
+    return readFileSync(join(this.root, 'tsc.log'), 'utf8').length;
+  }
   get installs(): string[] {
     const log = join(this.root, 'npm.log');
     return existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
@@ -61,7 +64,7 @@ describe('apps/local/install.mjs', () => {
     expect(stdout).to.equal('["a","--b"]');
     expect(stderr).to.contain('added 1 package').and.contain('an error');
     expect(status).to.equal(7);
-    expect(readFileSync(join(clone.root, 'tsc.log'), 'utf8')).to.equal('x');
+    expect(clone.compilations).to.equal(1);
   });
 
   it('installs once, and again when the lock file changes', () => {
@@ -89,10 +92,31 @@ describe('apps/local/install.mjs', () => {
     expect(clone.installs).to.have.length(2);
   });
 
-  it('starts nothing when the sources do not compile', () => {
+  it('starts nothing when the sources do not compile, and compiles them the next time', () => {
     const { status, stdout, stderr } = clone.run(['hello.mjs'], { TSC_CODE: '2' });
     expect([status, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.contain('do not compile');
+    expect(clone.run(['hello.mjs']).status).to.equal(7);
+    expect(clone.compilations).to.equal(2);
+  });
+
+  it('compiles once, and again after a source was added, written, removed, or replaced by an older one', () => {
+    const source = join(clone.root, 'lib/a.ts');
+    const old = new Date('2020-01-01T00:00:00Z');
+    const changes = [
+      () => clone.write('lib/a.ts', '1'),
+      () => clone.write('lib/a.ts', '2'),
+      () => utimesSync(source, old, old),
+      () => rmSync(source),
+    ];
+    clone.run(['hello.mjs']);
+    for (const [at, change] of changes.entries()) {
+      clone.run(['hello.mjs']);
+      expect(clone.compilations).to.equal(1 + at);
+      change();
+      clone.run(['hello.mjs']);
+      expect(clone.compilations).to.equal(2 + at);
+    }
   });
 
   it('exits with 64 without a command', () => expect(clone.run([]).status).to.equal(64));
