@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { BreakName } from './broken-builds.ts';
 import { type OrderPlan, runOrder } from './order/order.ts';
 import { type ChaosStores, startChaosStores } from './stores.ts';
 
@@ -27,9 +26,9 @@ describe('chaos: one order of what clients see', () => {
       expect([result.resumes, result.messages].every((count) => count > 0)).to.equal(true);
     }).timeout(600_000);
 
-  for (const broken of ['no-replay', 'no-change-order', 'no-view-events'] satisfies BreakName[])
-    it(`negative control: finds a fault with ${broken}`, async () => {
-      const result = await runOrder(stores, { ...plan, seconds: 120, partitions: 1, broken });
-      expect(result.faults).to.not.deep.equal([]);
-    }).timeout(600_000);
+  // One control shows that the tester finds faults; `npm run order -- --broken` has one for each rule.
+  it('finds a fault in a build whose changes of roles do not hide channels', async () => {
+    const result = await runOrder(stores, { ...plan, seconds: 120, partitions: 1, broken: 'no-view-events' });
+    expect(result.faults).to.not.deep.equal([]);
+  }).timeout(600_000);
 });
