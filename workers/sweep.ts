@@ -51,7 +51,7 @@ const sweeps: readonly Sweep[] = [
   { name: 'notices', runsIn: 'owner', run: sweepNotices },
   { name: 'previews', runsIn: 'owner', run: sweepPreviews },
   { name: 'account-deletions', runsIn: 'owner', run: startDueAccountDeletions },
-  { name: 'log-retention', runsIn: 'owner', run: (platform) => platform.expirePlaces() },
+  { name: 'log-retention', runsIn: 'owner', run: (platform) => platform.eventLog.expirePlaces() },
   { name: 'thread-counts', runsIn: 'owner', run: recountThreads },
   { name: 'app-directory-counts', runsIn: 'owner', run: recountBotServers },
   { name: 'member-counts', runsIn: 'owner', run: recountMembers },

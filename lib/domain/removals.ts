@@ -72,7 +72,7 @@ export async function removeChannel(platform: EnqueuePlatform, access: ServerAcc
     return deleteChannel(platform, _id, serverId);
   });
   platform.wake('relay-server', { serverId });
-  platform.tryEnqueue('finish-removal', { removalId: _id });
+  platform.jobs.tryEnqueue('finish-removal', { removalId: _id });
   return isDeleted;
 }
 
@@ -113,7 +113,7 @@ async function endMemberships(platform: WakePlatform, serverId: string, leftUser
     failpoint(platform.config, 'after-departure');
     await deleteMembershipsOfServer(platform, serverId, userIds);
     await changeServerCounts(platform, bots, -1);
-    platform.tryEnqueue('finish-removal', { removalId });
+    platform.jobs.tryEnqueue('finish-removal', { removalId });
   }
 }
 
@@ -146,7 +146,7 @@ export async function removeServer(platform: WakePlatform, serverId: string, own
   });
   const outcome = await endServer(platform, serverId, deleted);
   if (outcome === 'not-owner') await deleteRemoval(platform, removal);
-  else platform.tryEnqueue('finish-removal', { removalId: serverId });
+  else platform.jobs.tryEnqueue('finish-removal', { removalId: serverId });
   return outcome === 'deleted';
 }
 
@@ -171,7 +171,7 @@ export async function deleteApplicationDocs(
 export async function removeApplication(platform: EnqueuePlatform, { _id, ownerId, botId }: ApplicationDoc): Promise<boolean> {
   const removal = await storeRemoval(platform, { _id, kind: 'application', serverId: null, ownerId, overwrites: [], userIds: [botId] });
   const isDeleted = await deleteApplicationDocs(platform, removal);
-  platform.tryEnqueue('finish-removal', { removalId: _id });
+  platform.jobs.tryEnqueue('finish-removal', { removalId: _id });
   return isDeleted;
 }
 
@@ -184,7 +184,7 @@ export async function storeAccountRemoval(platform: EnqueuePlatform, accountId: 
   const removal = { _id: accountId, kind: 'account' as const, serverId: null, ownerId: null, overwrites: [] };
   const isNew = await insertNew(platform.db.removals, { ...removal, at: new Date(now), nextAt: new Date(now + sweepAfterMs) });
   failpoint(platform.config, 'after-removal-intent');
-  if (isNew) platform.tryEnqueue('finish-removal', { removalId: accountId });
+  if (isNew) platform.jobs.tryEnqueue('finish-removal', { removalId: accountId });
 }
 
 /**

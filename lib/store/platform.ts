@@ -30,11 +30,16 @@ import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts'
 
 export type { Platform } from './common-platform.ts';
 
-/** The platform of processes that can also enqueue jobs. */
-export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 'tryEnqueue' | 'isQueued' | 'countWaiting'> {
-  wake: Wake;
-  /** Reserves priorities for `enqueue` and `wake`, so that a queue is shared fairly between accounts. */
+/** What adds jobs to the queues. */
+interface Jobs extends Pick<Producer, 'enqueue' | 'tryEnqueue' | 'isQueued' | 'countWaiting'> {
+  /** Reserves priorities for jobs, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
+}
+
+/** The platform of processes that can also enqueue jobs. */
+export interface EnqueuePlatform extends Platform {
+  readonly jobs: Jobs;
+  readonly wake: Wake;
   /** The only client for outbound requests. It connects to public addresses and to those of OUTBOUND_ALLOW. */
   readonly outbound: Outbound;
   /** Acquires a slot for an outbound request; slots are counted over all processes. */
@@ -51,7 +56,7 @@ export interface EnqueuePlatform extends Platform, Pick<Producer, 'enqueue' | 't
 }
 
 /** The platform of rules that only wake workers, so that an operator's process, which enqueues nothing, can follow them too. */
-export type WakePlatform = Platform & Pick<EnqueuePlatform, 'wake' | 'tryEnqueue'>;
+export type WakePlatform = Platform & Pick<EnqueuePlatform, 'wake'> & { readonly jobs: Pick<Jobs, 'tryEnqueue'> };
 
 /** The platform of processes that also store files. */
 export interface FilesPlatform extends EnqueuePlatform {
@@ -76,15 +81,20 @@ export interface UnacknowledgedEntries {
   readonly epochs: Map<number, number>;
 }
 
-/** The platform of a worker: it stores files and appends events to the log. */
-export interface WorkerPlatform extends FilesPlatform, Appender {
-  readonly shares: WorkerShares;
-  readonly presences: Presences;
+/** What appends events to the log, and acknowledges them. */
+interface WritableLog extends Appender {
   readonly expirePlaces: ExpirePlaces;
   readonly confirm: Confirm;
   readonly acknowledge: Acknowledge;
   /** By outbox and key, the entries that are relayed but not acknowledged yet. */
   readonly unacknowledged: Map<string, UnacknowledgedEntries>;
+}
+
+/** The platform of a worker: it stores files and appends events to the log. */
+export interface WorkerPlatform extends FilesPlatform {
+  readonly eventLog: WritableLog;
+  readonly shares: WorkerShares;
+  readonly presences: Presences;
   readonly metrics: Metrics;
   /** Aborted when the worker takes no more jobs. A job that takes long then hands its work back. */
   readonly stopping: AbortSignal;
@@ -115,12 +125,8 @@ function createEnqueuePlatform(
   const preflight = createPreflight(redis, keys, ids, common.now);
   return {
     ...common,
-    enqueue: producer.enqueue,
-    tryEnqueue: producer.tryEnqueue,
-    isQueued: producer.isQueued,
-    countWaiting: producer.countWaiting,
+    jobs: { ...producer, reservePriorities: jobPriorities.reserve },
     jobPriorities,
-    reservePriorities: jobPriorities.reserve,
     wake: createWake(redis, keys),
     outbound: createOutbound({ allow: config.OUTBOUND_ALLOW }),
     acquireRequestSlot: createRequestSlots(redis, keys),
@@ -167,11 +173,13 @@ export async function openWorkerPlatform(config: Config, log: Logger, metrics = 
   const platform: WorkerPlatform = {
     ...queue,
     blobs,
-    ...createAppender(appendConnection, common.keys, epochs, metrics.events),
-    expirePlaces: createExpirePlaces(common.redis, common.keys, epochs),
-    confirm,
-    acknowledge: createAcknowledge(confirm),
-    unacknowledged: new Map(),
+    eventLog: {
+      ...createAppender(appendConnection, common.keys, epochs, metrics.events),
+      expirePlaces: createExpirePlaces(common.redis, common.keys, epochs),
+      confirm,
+      acknowledge: createAcknowledge(confirm),
+      unacknowledged: new Map(),
+    },
     metrics,
     stopping: stopping.signal,
     presences: createPresences(common.redis, common.keys),
@@ -236,7 +244,7 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
   return {
     ...common,
     queues: producer.queues,
-    tryEnqueue: producer.tryEnqueue,
+    jobs: producer,
     wake: createWake(common.redis, common.keys),
     close: async () => {
       await producer.close().catch(() => undefined);
@@ -250,5 +258,5 @@ export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsP
  * the events and removals, because it wakes nobody.
  */
 export async function openOperatorPlatform(config: Config, log: Logger): Promise<WakePlatform> {
-  return { ...(await openCommonPlatform(config, log, 'operator')), wake: () => undefined, tryEnqueue: () => undefined };
+  return { ...(await openCommonPlatform(config, log, 'operator')), wake: () => undefined, jobs: { tryEnqueue: () => undefined } };
 }

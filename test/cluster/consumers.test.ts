@@ -28,7 +28,7 @@ describe('Redis Cluster: consumers', () => {
         hasRun = true;
       };
       const consumers = consumeJobs(worker, { 'expire-interaction': expire });
-      await api.platform.enqueue('expire-interaction', { interactionId: api.platform.ids.next() });
+      await api.platform.jobs.enqueue('expire-interaction', { interactionId: api.platform.ids.next() });
       await waitUntil(() => hasRun, 'the job has run');
       await consumers.close();
     } finally {

@@ -98,7 +98,7 @@ describe('Redis Cluster: all roles', () => {
 
   it('retries a failed job', async () => {
     let failures = 0;
-    interceptNext(fixture.parlance.worker, 'append', () => {
+    interceptNext(fixture.parlance.worker.eventLog, 'append', () => {
       failures++;
       return Promise.reject(new Error('the first attempt fails'));
     });

@@ -65,9 +65,9 @@ describe('crossposts that wait for a worker', () => {
     const lost = { crosspostAt: { $exists: true } };
     await api.platform.db.messages.updateMany(lost, { $set: { crosspostAt: new Date(api.worker.now() - 60_000) } });
     const woken: unknown[] = [];
-    const { tryEnqueue } = api.worker;
-    Object.assign(api.worker, { tryEnqueue: (...job: unknown[]) => void woken.push(job) });
-    await sweepCrossposts(api.worker).finally(() => Object.assign(api.worker, { tryEnqueue }));
+    const { tryEnqueue } = api.worker.jobs;
+    Object.assign(api.worker.jobs, { tryEnqueue: (...job: unknown[]) => void woken.push(job) });
+    await sweepCrossposts(api.worker).finally(() => Object.assign(api.worker.jobs, { tryEnqueue }));
     expect(woken).to.have.deep.members(followings.map(({ from: { serverId } }) => ['crosspost-server', { serverId }]));
   });
 
@@ -75,7 +75,7 @@ describe('crossposts that wait for a worker', () => {
     const following = await makeFollowing(api.platform, 1);
     const [messageId] = (await post(following, 1)) as [string];
     await api.platform.db.messages.updateOne({ _id: messageId }, { $set: { crossposted: true, crosspostAt: new Date() } });
-    await api.worker.enqueue('crosspost-message', { messageId, channelId: following.news, afterId: following.news });
+    await api.worker.jobs.enqueue('crosspost-message', { messageId, channelId: following.news, afterId: following.news });
     await runJobs();
     expect(await originalsIn(following.targets[0] as string)).to.deep.equal([messageId]);
   });

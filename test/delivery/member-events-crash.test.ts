@@ -8,7 +8,7 @@ import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { accountPlace } from '../../lib/store/redis/log/keys.ts';
 import { makeBot, makeInvite, makeMember, makePerson, makeRole, makeServer } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
-import { interceptNext } from '../harness/intercept.ts';
+import { interceptNext, withLog } from '../harness/intercept.ts';
 import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { sendFatal, useOwnProcess } from '../harness/own-process.ts';
 import { caughtUp, startNode, useRecorder } from '../harness/parlance.ts';
@@ -132,9 +132,9 @@ describe('Events: members who join and leave while processes die', () => {
     const removal = (await removals.findOne({ serverId: server.id, kind: 'members' })) ?? expect.fail();
     expect(removal.userIds).to.have.members([owner.id, id, bot.id]);
     let appends = 0;
-    const append: typeof fixture.worker.append = (...args) =>
-      appends++ > 1 ? Promise.reject(new Error('died')) : fixture.worker.append(...args);
-    const fault = await finishRemoval({ ...fixture.worker, append }, removal._id).catch((error: unknown) => error);
+    const append: typeof fixture.worker.eventLog.append = (...args) =>
+      appends++ > 1 ? Promise.reject(new Error('died')) : fixture.worker.eventLog.append(...args);
+    const fault = await finishRemoval(withLog(fixture.worker, { append }), removal._id).catch((error: unknown) => error);
     expect(fault).to.be.an('error').with.property('message', 'died');
     await Promise.all([finishRemoval(fixture.worker, removal._id), finishRemoval(fixture.worker, removal._id)]);
     expect((await receivedEvents()).filter((one) => one === `SERVER_DELETE ${server.id}`)).to.have.length(1);

@@ -6,7 +6,7 @@ import { idClockKey, inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
 import { startSecondApi, startTestApiWithWorker } from '../harness/api.ts';
-import { interceptNext } from '../harness/intercept.ts';
+import { interceptNext, withLog } from '../harness/intercept.ts';
 import { seedServer } from '../harness/seed.ts';
 import { connectRedis } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
@@ -67,11 +67,11 @@ describe('Messages: order of ids', () => {
   /** Relays a channel with the changes of `platform`, and returns the contents in the order in which they were appended. */
   const relayContents = async (channel: number, platform: Partial<WorkerPlatform> = {}): Promise<string[]> => {
     const appended: string[] = [];
-    const append: WorkerPlatform['append'] = (place, events) => {
+    const append: WorkerPlatform['eventLog']['append'] = (place, events) => {
       appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Shown).content));
-      return first.worker.append(place, events);
+      return first.worker.eventLog.append(place, events);
     };
-    await relayEvents({ ...first.worker, ...platform, append }, 'channel', seeded.channelIds[channel] as string);
+    await relayEvents(withLog({ ...first.worker, ...platform }, { append }), 'channel', seeded.channelIds[channel] as string);
     return appended;
   };
 

@@ -52,9 +52,9 @@ describe('commands on messages and reactions', () => {
   /** Runs a request and returns the data of the job `name` that it asked for. */
   const jobDataOf = async <N extends 'crosspost-server' | 'fetch-previews'>(name: N, act: () => Promise<unknown>): Promise<JobData<N>> => {
     const asked: JobData<N>[] = [];
-    const { tryEnqueue } = api.platform;
-    Object.assign(api.platform, { tryEnqueue: (other: string, data: JobData<N>) => void (other === name && asked.push(data)) });
-    await act().finally(() => Object.assign(api.platform, { tryEnqueue }));
+    const { tryEnqueue } = api.platform.jobs;
+    Object.assign(api.platform.jobs, { tryEnqueue: (other: string, data: JobData<N>) => void (other === name && asked.push(data)) });
+    await act().finally(() => Object.assign(api.platform.jobs, { tryEnqueue }));
     return asked[0] as JobData<N>;
   };
 

@@ -8,6 +8,7 @@ import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { openDm, postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { withLog } from '../harness/intercept.ts';
 import { entriesOf } from '../harness/log.ts';
 import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { send } from '../harness/requests.ts';
@@ -65,11 +66,11 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     await relay();
     ids.push(await post());
     let appended = 0;
-    const append: typeof api.worker.append = (place, events, options) => {
+    const append: typeof api.worker.eventLog.append = (place, events, options) => {
       appended += events.length;
-      return api.worker.append(place, events, options);
+      return api.worker.eventLog.append(place, events, options);
     };
-    await relayEvents({ ...api.worker, append }, 'channel', server.general);
+    await relayEvents(withLog(api.worker, { append }), 'channel', server.general);
     expect(appended).to.equal(1);
     expect(await created()).to.deep.equal(ids);
   });
@@ -78,8 +79,9 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     const { id: channelId } = await openDm(api, owner, peer);
     const { id } = await postMessage(api, owner, channelId);
     let calls = 0;
-    const append: typeof api.worker.append = (...args) => (++calls === 2 ? Promise.reject(new Error('died')) : api.worker.append(...args));
-    const fault = await relayEvents({ ...api.worker, append }, 'channel', channelId).catch((error: unknown) => error);
+    const append: typeof api.worker.eventLog.append = (...args) =>
+      ++calls === 2 ? Promise.reject(new Error('died')) : api.worker.eventLog.append(...args);
+    const fault = await relayEvents(withLog(api.worker, { append }), 'channel', channelId).catch((error: unknown) => error);
     expect(fault).to.be.an('error').with.property('message', 'died');
     await sweepNewMessagesNow(api.worker);
     expect(await isPending(id)).to.equal(true);

@@ -11,7 +11,7 @@ import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startSweeps } from '../../workers/sweep.ts';
 import { makeChannel, makeThread } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
-import { beforeNextQuery, interceptNext } from '../harness/intercept.ts';
+import { beforeNextQuery, interceptNext, withLog } from '../harness/intercept.ts';
 import { entriesOf } from '../harness/log.ts';
 import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { listOverdueKeys } from '../harness/overdue-keys.ts';
@@ -94,13 +94,13 @@ describe('Events: pending events while no worker runs', () => {
     await relayEvents(worker, 'channel', fixture.channelId);
     for (const content of ['a', 'b', 'c']) await call('PATCH', at(`/messages/${id}`), { content });
     let late = false;
-    const append: WorkerPlatform['append'] = async (place, events) => {
+    const append: WorkerPlatform['eventLog']['append'] = async (place, events) => {
       const before = late;
       late = true;
       if (!before) await call('PATCH', at(`/messages/${id}`), { content: 'late' });
-      return worker.append(place, events);
+      return worker.eventLog.append(place, events);
     };
-    await relayEvents({ ...worker, append }, 'channel', fixture.channelId);
+    await relayEvents(withLog(worker, { append }), 'channel', fixture.channelId);
     await relayEvents(worker, 'channel', fixture.channelId);
     expect(await updates(id)).to.deep.equal(['c', 'late']);
     expect(await countPending(id)).to.equal(0);
@@ -173,7 +173,7 @@ describe('Events: pending events while no worker runs', () => {
     for (const id of [await post(), await post(), await post()]) await fillOutbox(id, 600);
     const sizes: number[] = [];
     const expireMarks = async (events: readonly unknown[]): Promise<void> => void sizes.push(events.length);
-    await relayEvents({ ...worker, expireMarks }, 'channel', fixture.channelId);
+    await relayEvents(withLog(worker, { expireMarks }), 'channel', fixture.channelId);
     expect(sizes).to.deep.equal([601, 601, 601]); // with the MESSAGE_CREATE of each
   });
 
@@ -187,11 +187,11 @@ describe('Events: pending events while no worker runs', () => {
       await worker.db.channels.updateOne({ _id: id }, { $set: { outbox, outboxAt: new Date(firstMs + index) } });
     }
     let batches = 0;
-    const acknowledge: typeof worker.acknowledge = (...args) => {
+    const acknowledge: typeof worker.eventLog.acknowledge = (...args) => {
       batches++;
-      return worker.acknowledge(...args);
+      return worker.eventLog.acknowledge(...args);
     };
-    await relayEvents({ ...worker, acknowledge }, 'server', serverId);
+    await relayEvents(withLog(worker, { acknowledge }), 'server', serverId);
     expect(batches).to.equal(3); // a channel is taken whole: 1,200, 1,200 and 800 events
   });
 
@@ -235,12 +235,12 @@ describe('Events: pending events while no worker runs', () => {
     await insertMissing(worker.db.messages, many, performance.now() + 60_000);
     await worker.db.messages.updateOne({ _id: last }, { $set: { outboxAt: new Date(1_000) } });
     const appended: string[] = [];
-    const append: WorkerPlatform['append'] = async (place, events, options) => {
-      const found = await worker.append(place, events, options);
+    const append: WorkerPlatform['eventLog']['append'] = async (place, events, options) => {
+      const found = await worker.eventLog.append(place, events, options);
       appended.push(...events.map(({ channelId }) => channelId ?? ''));
       return found;
     };
-    await sweepOutbox({ ...worker, append }, 'channel');
+    await sweepOutbox(withLog(worker, { append }), 'channel');
     expect(appended).to.have.length(2_501);
     expect(appended.indexOf(quiet)).to.be.within(1, 2_000);
   });
@@ -256,12 +256,12 @@ describe('Events: pending events while no worker runs', () => {
     const goodIsRelayed = new Promise<void>((resolve) => {
       markRelayed = resolve;
     });
-    const append: WorkerPlatform['append'] = async (place, events) => {
+    const append: WorkerPlatform['eventLog']['append'] = async (place, events) => {
       if (events.some(({ channelId: ch }) => bad.includes(ch ?? ''))) throw new Error('cannot be relayed');
       if (events.some(({ channelId: ch }) => ch === good)) markRelayed();
-      return worker.append(place, events);
+      return worker.eventLog.append(place, events);
     };
-    const sweeps = startSweeps({ ...worker, append }, 50);
+    const sweeps = startSweeps(withLog(worker, { append }), 50);
     await goodIsRelayed;
     await sweeps.close();
     expect(await worker.db.messages.countDocuments({ channelId: good as string, outboxAt: new Date(0) })).to.equal(0);

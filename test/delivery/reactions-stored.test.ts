@@ -31,10 +31,10 @@ describe('stored reactions', () => {
   });
 
   it('a relayed change does not complete a later one of the same account', async () => {
-    const acknowledged = api.worker.acknowledge;
+    const acknowledged = api.worker.eventLog.acknowledge;
     await react(owner);
     let changed = false;
-    Object.assign(api.worker, {
+    Object.assign(api.worker.eventLog, {
       acknowledge: async (...args: Parameters<typeof acknowledged>) => {
         if (!changed) await react(owner, 'DELETE');
         if (!changed) await react(owner);
@@ -43,7 +43,7 @@ describe('stored reactions', () => {
       },
     });
     await relay();
-    Object.assign(api.worker, { acknowledge: acknowledged });
+    Object.assign(api.worker.eventLog, { acknowledge: acknowledged });
     await relay();
     expect(await storedReactions(api, message.id)).to.deep.equal({ '👍': [owner.id] });
     expect((await read(message.id)).reactions).to.deep.equal([{ emoji: '👍', count: 1, me: true }]);

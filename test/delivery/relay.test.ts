@@ -58,7 +58,7 @@ for (const partitions of ['1', '3'])
       const held = new Promise<void>((resolve) => {
         acknowledge = resolve;
       });
-      interceptNext(api.worker, 'acknowledge', async (real) => {
+      interceptNext(api.worker.eventLog, 'acknowledge', async (real) => {
         await held;
         return real();
       });
@@ -78,7 +78,7 @@ for (const partitions of ['1', '3'])
         const id = api.worker.ids.next();
         return { id, name: 'MESSAGE_CREATE' as const, payload: JSON.stringify({ content: n }) };
       });
-      const append = (count: number): Promise<unknown> => api.worker.append(place(), events.slice(0, count));
+      const append = (count: number): Promise<unknown> => api.worker.eventLog.append(place(), events.slice(0, count));
       await Promise.all([append(10), append(10), append(10)]);
       await append(120);
       await Promise.all([append(250), append(250)]);

@@ -3,6 +3,7 @@ import { finishRemoval } from '../../lib/domain/jobs/finish-removal.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { makeChannel, postMessage } from '../harness/factories.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
+import { withLog } from '../harness/intercept.ts';
 import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
@@ -18,14 +19,13 @@ describe('finish-removal: a channel moved into a category that is being removed'
     await send(api, 204, person, 'DELETE', `/api/channels/${category.id}`);
     const appendedIds: string[] = [];
     // A PATCH that read the category writes after the channels were taken out of it, and its process dies then.
-    const meanwhile = {
-      ...fixture.worker,
-      append: async (...[place, events]: Parameters<typeof fixture.worker.append>) => {
+    const meanwhile = withLog(fixture.worker, {
+      append: async (...[place, events]: Parameters<typeof fixture.worker.eventLog.append>) => {
         appendedIds.push(...events.map(({ id }) => id));
         await channels.updateOne({ _id: moved.id }, { $set: { parentId: category.id } });
-        return fixture.worker.append(place, events);
+        return fixture.worker.eventLog.append(place, events);
       },
-    };
+    });
     await finishRemoval(meanwhile, category.id);
     await relayEvents(meanwhile, 'server', seeded.serverId);
     expect([...new Set(appendedIds.filter((id) => id.startsWith('gone-')))]).to.deep.equal([`gone-${category.id}`]);

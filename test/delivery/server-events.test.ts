@@ -54,7 +54,7 @@ describe('Events: servers, members and roles', () => {
     const id = parlance.worker.ids.next();
     markIds.add(id);
     for (const account of [stranger, outsideBot])
-      await parlance.worker.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
+      await parlance.worker.eventLog.append(accountPlace(account.id), [{ id, name: 'SERVER_DELETE', payload: JSON.stringify({ id }) }]);
     await waitForAll([strangerRecorder, outsideBotRecorder], ({ d }) => d.id === id);
   };
   const isMark = ({ t, d }: Dispatch): boolean => t !== 'SERVER_CREATE' && (markIds.has(d.id) || String(d.name).startsWith('mark'));

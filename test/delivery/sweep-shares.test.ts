@@ -6,6 +6,7 @@ import { startSweeps } from '../../workers/sweep.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { withLog } from '../harness/intercept.ts';
 import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import { botOf } from '../harness/seed.ts';
 import { startSeededApi } from '../harness/seeded-api.ts';
@@ -25,12 +26,16 @@ describe('Sweeps: two workers', () => {
   /** A worker that keeps its present share of the channels, and notes the channels whose events it appends. */
   const withFixedShare = (worker: WorkerPlatform): { worker: WorkerPlatform; owned: string[]; channelIds: string[] } => {
     const [owned, channelIds]: [string[], string[]] = [api.seeded.channelIds.filter(worker.shares.isOwner), []];
-    const append: WorkerPlatform['append'] = async (place, events, options) => {
-      const found = await worker.append(place, events, options);
+    const append: WorkerPlatform['eventLog']['append'] = async (place, events, options) => {
+      const found = await worker.eventLog.append(place, events, options);
       channelIds.push(...events.flatMap(({ channelId }) => channelId ?? []));
       return found;
     };
-    return { worker: { ...worker, append, shares: { ...worker.shares, isOwner: (key) => owned.includes(key) } }, owned, channelIds };
+    return {
+      worker: { ...withLog(worker, { append }), shares: { ...worker.shares, isOwner: (key) => owned.includes(key) } },
+      owned,
+      channelIds,
+    };
   };
   const countPending = (): Promise<number> => api.platform.db.messages.countDocuments({ outboxAt: { $exists: true } });
   /** Posts in every channel, and makes the events overdue. */
@@ -63,11 +68,11 @@ describe('Sweeps: two workers', () => {
   it('a worker that ends leaves the channels that it has not begun with to others', async () => {
     await postOverdue();
     let closed: Promise<void> | undefined;
-    const append: WorkerPlatform['append'] = (...args) => {
+    const append: WorkerPlatform['eventLog']['append'] = (...args) => {
       closed ??= sweeps.close();
-      return api.worker.append(...args);
+      return api.worker.eventLog.append(...args);
     };
-    const sweeps = startSweeps({ ...api.worker, append }, 50);
+    const sweeps = startSweeps(withLog(api.worker, { append }), 50);
     await waitUntil(() => closed !== undefined, 'the first append');
     await closed;
     expect(await countPending()).to.be.greaterThan(0);

@@ -30,7 +30,7 @@ describe('Interactions Endpoint: 19 applications whose endpoints hang', () => {
       Array.from({ length: each }, () => ({ ...like, _id: ids.next(), applicationId })),
     );
     await db.interactions.insertMany(uses);
-    await forEachLimit(uses, 16, ({ _id }) => fixture.worker.enqueue('post-interaction', { interactionId: _id }));
+    await forEachLimit(uses, 16, ({ _id }) => fixture.worker.jobs.enqueue('post-interaction', { interactionId: _id }));
     return uses.length;
   };
 

@@ -11,7 +11,7 @@ describe('Interactions Endpoint: a backlog of jobs', () => {
     const config = testConfig();
     const platform = await openWorkerPlatform(config, createLog('test', config.LOG_LEVEL));
     const ids = Array.from({ length: 5 }, () => platform.ids.next());
-    for (const interactionId of ids) await platform.enqueue('post-interaction', { interactionId });
+    for (const interactionId of ids) await platform.jobs.enqueue('post-interaction', { interactionId });
     const taken: string[] = [];
     const recording: Handlers<typeof platform> = {
       ...handlers,

@@ -41,7 +41,7 @@ describe('Interactions Endpoint: Redis unavailable', () => {
       const id = await fixture.use();
       await waitUntil(() => held.length > 0, 'the request');
       await cutRedis();
-      interceptNext(fixture.worker, 'append', (real) =>
+      interceptNext(fixture.worker.eventLog, 'append', (real) =>
         real().catch((error: unknown) => {
           failedAppends++;
           throw error;

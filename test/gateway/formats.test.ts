@@ -11,7 +11,7 @@ describe('gateway: entries of a newer format', () => {
   const appendNewer = (): Promise<unknown> => {
     const id = fixture.worker.ids.next();
     const entry = { id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id, content: 'newer' }), format: 3 } as NewEntry;
-    return fixture.worker.append(serverPlace(place.server), [entry]);
+    return fixture.worker.eventLog.append(serverPlace(place.server), [entry]);
   };
 
   it('are not sent; the sessions of their place get op 9, all others go on', async () => {
@@ -38,7 +38,7 @@ describe('gateway: entries of a newer format', () => {
     const { client, id, s } = await fixture.openSession(bot);
     await client.cut();
     const old = { id: fixture.worker.ids.next(), name: 'ROLE_UPDATE' as const, payload: JSON.stringify({ serverId: place.server }) };
-    await fixture.worker.append(serverPlace(place.server), [old]);
+    await fixture.worker.eventLog.append(serverPlace(place.server), [old]);
     expect((await session.client.until(9)).d).to.include({ resumable: false });
     const again = fixture.connect();
     await again.resume(bot.token, id, s);

@@ -187,7 +187,7 @@ export class GatewayFixture {
     const event = { id, name, payload: toPayload(name, { id, channelId, serverId, content }), channelId };
     for (;;)
       try {
-        return (await this.worker.append(serverPlace(serverId), [event], { afterChanges: 'now' })).appended;
+        return (await this.worker.eventLog.append(serverPlace(serverId), [event], { afterChanges: 'now' })).appended;
       } catch (error) {
         if (!(error instanceof ChangesPending)) throw error;
         await relayEvents(this.worker, 'server', serverId);
@@ -204,7 +204,7 @@ export class GatewayFixture {
     const id = this.worker.ids.next();
     for (;;)
       try {
-        return await this.worker.confirm(await this.post(serverId, channelId, content, 'MESSAGE_CREATE', id));
+        return await this.worker.eventLog.confirm(await this.post(serverId, channelId, content, 'MESSAGE_CREATE', id));
       } catch {
         await pause(20);
       }
@@ -213,7 +213,7 @@ export class GatewayFixture {
   /** Appends an event about a member as the relay does. */
   memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<unknown> {
     const event = { id: this.worker.ids.next(), name, payload: toPayload(name, data), member, format: changeFormat };
-    return this.worker.append(serverPlace(serverId), [event]);
+    return this.worker.eventLog.append(serverPlace(serverId), [event]);
   }
 
   /** Runs `work` while no node receives what is published in the server, as if it were lost. */
@@ -234,7 +234,9 @@ export class GatewayFixture {
 
   /** Appends an event for one account. */
   appendForAccount(userId: string, name: EventName, data: object, options: Partial<NewEntry> = {}): Promise<unknown> {
-    return this.worker.append(accountPlace(userId), [{ id: this.worker.ids.next(), name, payload: toPayload(name, data), ...options }]);
+    return this.worker.eventLog.append(accountPlace(userId), [
+      { id: this.worker.ids.next(), name, payload: toPayload(name, data), ...options },
+    ]);
   }
 
   /** Sends an interaction to a bot's newest session, as the worker does; false if the bot is offline. */

@@ -36,24 +36,24 @@ describe('gateway: the log', () => {
 
   it('appends an event to a place once, also when called repeatedly and in parallel', async () => {
     const one = event();
-    await Promise.all([1, 2, 3].map(() => fixture.worker.append('server:once', [one])));
-    await fixture.worker.expireMarks([{ place: 'server:once', id: one.id }]);
-    await fixture.worker.append('server:once', [one]);
+    await Promise.all([1, 2, 3].map(() => fixture.worker.eventLog.append('server:once', [one])));
+    await fixture.worker.eventLog.expireMarks([{ place: 'server:once', id: one.id }]);
+    await fixture.worker.eventLog.append('server:once', [one]);
     expect(await entriesOf('server:once')).to.have.length(1);
     expect(await redis.pttl(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`)).to.be.within(1, 600_000);
     // Redis has lost the marks, and a worker that read the event before the acknowledgement appends it again.
     await redis.del(`${keys.partitionPrefix(0)}mark:server:once:${one.id}`);
-    await fixture.worker.expireMarks([{ place: 'server:once', id: one.id }]);
-    await fixture.worker.confirm((await fixture.worker.append('server:once', [one])).appended);
+    await fixture.worker.eventLog.expireMarks([{ place: 'server:once', id: one.id }]);
+    await fixture.worker.eventLog.confirm((await fixture.worker.eventLog.append('server:once', [one])).appended);
     expect(await entriesOf('server:once')).to.have.length(1);
-    await fixture.worker.append('server:twice', [one]);
+    await fixture.worker.eventLog.append('server:twice', [one]);
     expect(await entriesOf('server:twice')).to.have.length(1);
   });
 
   it('appends the missing events of a batch in order, each with the number of the previous entry', async () => {
     const [first, second, third] = [event(), event(), event({ channelId: '9', payload: '{"a":"line\\nbreak"}' })];
-    await fixture.worker.append('server:batch', [first]);
-    await fixture.worker.append('server:batch', [first, second, third]);
+    await fixture.worker.eventLog.append('server:batch', [first]);
+    await fixture.worker.eventLog.append('server:batch', [first, second, third]);
     const found = await entriesOf('server:batch');
     expect(found.map(({ head }) => head.id)).to.deep.equal([first.id, second.id, third.id]);
     expect(found.map(({ head }) => head.previous)).to.deep.equal([0, ...found.slice(0, 2).map(({ head }) => head.number)]);
@@ -64,7 +64,7 @@ describe('gateway: the log', () => {
   it('limits the bytes of a place: large events shorten its log', async () => {
     const payload = JSON.stringify('x'.repeat(16_000));
     for (let i = 0; i < 100; i++)
-      await fixture.worker.append(
+      await fixture.worker.eventLog.append(
         'server:large',
         Array.from({ length: 10 }, () => event({ payload })),
       );
@@ -74,12 +74,12 @@ describe('gateway: the log', () => {
 
   it('forgets active places after `sessionRetentionMs` and reports older positions as incomplete', async () => {
     const at = keys.partitionPrefix(0);
-    await fixture.worker.append('server:old', [event()]);
+    await fixture.worker.eventLog.append('server:old', [event()]);
     const runs = limits.sessionRetentionMs / 30_000;
     for (let run = 0; run <= runs; run++) {
       expect(await redis.zscore(`${at}active`, 'server:old'), `before run ${run}`).to.be.a('string');
       await redis.del(`${at}ticked`);
-      await fixture.worker.expirePlaces();
+      await fixture.worker.eventLog.expirePlaces();
     }
     expect(await redis.zscore(`${at}active`, 'server:old')).to.equal(null);
     expect(await redis.hget(`${at}state`, 'keep')).to.equal(await redis.get(`${at}n`));

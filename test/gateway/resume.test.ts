@@ -5,6 +5,7 @@ import { loadCurrentServerAccess } from '../../lib/domain/access/checks.ts';
 import { addEvent, addEventInPipeline } from '../../lib/domain/events/pending.ts';
 import { relayEvents, startRelay } from '../../lib/domain/relay/relay.ts';
 import { removeChannel } from '../../lib/domain/removals.ts';
+import { withLog } from '../harness/intercept.ts';
 import type { Client } from './client.ts';
 import { contents, type TestAccount, useGateway } from './gateway-fixture.ts';
 
@@ -200,7 +201,7 @@ describe('gateway: resume', () => {
         const relay = (platform = worker) => startRelay(platform, 'server', server, { isPatient: false });
         const run = (write: () => Promise<unknown>) => worker.accessVersions.runChange({ servers: [server] }, write);
         await run(hide);
-        if (moment === moments[0]) await relay({ ...worker, acknowledge: () => Promise.resolve() });
+        if (moment === moments[0]) await relay(withLog(worker, { acknowledge: () => Promise.resolve() }));
         const { client, id, s } = await openSession(0, person);
         await client.cut();
         await run(async () => {

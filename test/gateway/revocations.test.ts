@@ -189,7 +189,7 @@ describe('gateway: access that was taken away', function () {
       payload: toPayload('MESSAGE_CREATE', { id, content: id }),
       onlyAccount: victim.caller.id,
     };
-    await parlance.worker.append(accountPlace(victim.caller.id), [mark]);
+    await parlance.worker.eventLog.append(accountPlace(victim.caller.id), [mark]);
     await victim.waitFor(id);
   };
   /** One round: posts after the response must not arrive; after access is given back, new posts arrive again. */

@@ -142,7 +142,7 @@ export async function startInteractionFixture(overrides: Record<string, string> 
     async relayedStates(id) {
       await relayEvents(worker, 'interaction', id);
       const mark = worker.ids.next();
-      await worker.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
+      await worker.eventLog.append(person, [{ id: mark, name: 'TYPING_START', payload: JSON.stringify({ id: mark }) }]);
       await waitUntil(() => personal.some(({ data }) => data.id === mark), 'earlier events');
       return personal.splice(0).flatMap(({ name, data }) => {
         if (name === 'INTERACTION_UPDATE' && data.id === id) return [data.endpointFailed ? 'endpoint failed' : String(data.state)];

@@ -1,4 +1,4 @@
-import type { EnqueuePlatform } from '../../lib/store/platform.ts';
+import type { EnqueuePlatform, WorkerPlatform } from '../../lib/store/platform.ts';
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
@@ -40,3 +40,9 @@ export const beforeNextQuery = (collection: object, method: string, act: () => P
 export function ignoreManagingWrites({ managingWrites }: Pick<EnqueuePlatform, 'managingWrites'>): void {
   managingWrites.begin = () => Promise.resolve(() => Promise.resolve());
 }
+
+/** A worker whose functions of the log are replaced by `own`. */
+export const withLog = (worker: WorkerPlatform, own: Partial<WorkerPlatform['eventLog']>): WorkerPlatform => ({
+  ...worker,
+  eventLog: { ...worker.eventLog, ...own },
+});

@@ -125,7 +125,9 @@ export const waitForAll = (recorders: readonly EventRecorder[], wanted: (event: 
  */
 export async function caughtUp(worker: WorkerPlatform, place: string, accountId: string, recorder: EventRecorder): Promise<void> {
   const id = worker.ids.next();
-  await worker.append(place, [{ id, name: 'MESSAGE_CREATE', payload: toPayload('MESSAGE_CREATE', { id }), onlyAccount: accountId }]);
+  await worker.eventLog.append(place, [
+    { id, name: 'MESSAGE_CREATE', payload: toPayload('MESSAGE_CREATE', { id }), onlyAccount: accountId },
+  ]);
   await recorder.waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.id === id);
 }
 

@@ -218,7 +218,10 @@ describe('convert-image', () => {
     await files.updateOne({ _id: old._id }, { $set: aged });
     await files.updateOne({ _id: left._id }, { $set: { ...aged, state: 'stored' }, $unset: { uploadedAs: 1 } });
     const enqueued: string[] = [];
-    await sweepImages({ ...fixture.worker, tryEnqueue: (_name, data) => enqueued.push(...Object.values(data)) });
+    await sweepImages({
+      ...fixture.worker,
+      jobs: { ...fixture.worker.jobs, tryEnqueue: (_name, data) => enqueued.push(...Object.values(data)) },
+    });
     expect(enqueued).to.have.members([old._id, left._id]);
     // The worker runs the jobs.
     const running = startWorker(fixture.worker, createMetrics('worker'));

@@ -29,7 +29,7 @@ describe('convert-image: a killed worker process', () => {
   const convert = (file: FileDoc): Promise<unknown> => convertImage(fixture.worker, file._id, fixture.encode);
   /** Starts a worker that dies at `failpoint`, and lets it convert the file. */
   const convertAndDie = async (failpoint: Failpoint, file: FileDoc): Promise<void> =>
-    expectKilled(await start('worker', failpoint), () => fixture.worker.enqueue('convert-image', { fileId: file._id }));
+    expectKilled(await start('worker', failpoint), () => fixture.worker.jobs.enqueue('convert-image', { fileId: file._id }));
   /** Expects that the file is stored with this type, and that the attachment of its message equals it. */
   const expectShown = async (file: FileDoc, contentType: string): Promise<void> => {
     const stored = await fixture.stored(file);
@@ -65,7 +65,7 @@ describe('convert-image: a killed worker process', () => {
   it('during an encode: another worker runs the job once, and the encoder process ends', async () => {
     const child = await start('worker', '');
     const file = await fixture.upload(costlyPng(), { posted: true });
-    await fixture.worker.enqueue('convert-image', { fileId: file._id });
+    await fixture.worker.jobs.enqueue('convert-image', { fileId: file._id });
     await waitUntil(() => childrenOf(child.pid).length > 0, 'the encoder process starts');
     const encoders = childrenOf(child.pid);
     await waitUntil(

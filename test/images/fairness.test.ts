@@ -31,7 +31,7 @@ describe('conversion queue with images of several accounts', () => {
   };
   const fullMessage = Array.from({ length: perMessage }, () => largeImage);
   const waiting = (count: number): Promise<void> =>
-    waitUntil(async () => (await api.worker.countWaiting('media')) === count, `${count} images are queued`);
+    waitUntil(async () => (await api.worker.jobs.countWaiting('media')) === count, `${count} images are queued`);
   /** Runs `count` conversion jobs from the queue; returns the account ids of their images, in order. */
   const runJobs = async (count: number): Promise<string[]> => {
     const started: string[] = [];
@@ -39,7 +39,10 @@ describe('conversion queue with images of several accounts', () => {
     const recordAccount = async (_platform: unknown, { fileId }: { fileId: string }): Promise<void> =>
       void started.push(accounts.get(fileId) ?? '');
     running = consumeJobs(api.worker, { 'convert-image': recordAccount });
-    await waitUntil(async () => started.length === count && (await api.worker.countWaiting('media')) === 0, 'the conversions have run');
+    await waitUntil(
+      async () => started.length === count && (await api.worker.jobs.countWaiting('media')) === 0,
+      'the conversions have run',
+    );
     return started;
   };
 
@@ -59,7 +62,7 @@ describe('conversion queue with images of several accounts', () => {
     );
     expect((await Promise.all(others)).map(({ status }) => status)).to.deep.equal([201, 201]);
     const request = { queue: 'media', accountId: botOf(seeded).id, costs: [25], maxWaiting: 0 } as const;
-    await waitUntil(async () => (await api.worker.reservePriorities(request)) !== null, 'the account may post again');
+    await waitUntil(async () => (await api.worker.jobs.reservePriorities(request)) !== null, 'the account may post again');
   });
 
   it('the sweep enqueues lost jobs again, alternating by account, and no job twice', async () => {
@@ -67,9 +70,9 @@ describe('conversion queue with images of several accounts', () => {
     await waiting(perMessage + 1);
     await api.platform.db.files.updateMany({}, { $set: { createdAt: new Date(Date.now() - 60_000) } });
     await sweepImages(api.worker);
-    expect(await api.worker.countWaiting('media')).to.equal(perMessage + 1);
+    expect(await api.worker.jobs.countWaiting('media')).to.equal(perMessage + 1);
     const probe = { queue: 'media', accountId: botOf(seeded).id, costs: [0] } as const;
-    expect(await api.worker.reservePriorities(probe), 'nothing was counted twice').to.deep.equal([25 * perMessage + 1]);
+    expect(await api.worker.jobs.reservePriorities(probe), 'nothing was counted twice').to.deep.equal([25 * perMessage + 1]);
     await emptyQueue();
     await sweepImages(api.worker);
     await waiting(perMessage + 1);

@@ -160,7 +160,7 @@ describe('Interaction: jobs', () => {
       const consumers = fixture.worker.startConsumers(handlers, () => undefined);
       try {
         const ids = Array.from({ length: 3 }, () => fixture.worker.ids.next());
-        for (const interactionId of ids) await fixture.worker.enqueue('expire-interaction', { interactionId });
+        for (const interactionId of ids) await fixture.worker.jobs.enqueue('expire-interaction', { interactionId });
         await waitUntil(() => ran.length === ids.length, 'the jobs');
       } finally {
         await consumers.close();
@@ -175,7 +175,7 @@ describe('Interaction: jobs', () => {
     it('refuses a use while 250 jobs wait, and stores nothing; accepts uses again when the workers catch up', async () => {
       await fixture.use();
       const waiting = Array.from({ length: 249 }, () => ({ interactionId: fixture.worker.ids.next() }));
-      await Promise.all(waiting.map((data) => fixture.worker.enqueue('relay-interaction', data)));
+      await Promise.all(waiting.map((data) => fixture.worker.jobs.enqueue('relay-interaction', data)));
       const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
       const invoke = () => fixture.api.call('POST', path, { as: fixture.asPerson, body: {} });
       const { status, body } = await invoke();
@@ -183,7 +183,7 @@ describe('Interaction: jobs', () => {
       expect(await fixture.api.platform.db.interactions.countDocuments()).to.equal(1);
       const consumers = fixture.worker.startConsumers(all, () => undefined);
       try {
-        await waitUntil(async () => (await fixture.api.platform.countWaiting('interactions')) === 0, 'the workers');
+        await waitUntil(async () => (await fixture.api.platform.jobs.countWaiting('interactions')) === 0, 'the workers');
         expect((await invoke()).status).to.equal(202);
       } finally {
         await consumers.close();

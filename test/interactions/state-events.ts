@@ -26,7 +26,7 @@ export async function collectEvents({ gateway, worker, seeded, bot }: Interactio
     async caughtUp() {
       const mark = worker.ids.next();
       const markReceived = new Promise<void>((resolve) => marks.set(mark, resolve));
-      await worker.append(person, [{ id: mark, name: 'INTERACTION_UPDATE', payload: JSON.stringify({ mark }) }]);
+      await worker.eventLog.append(person, [{ id: mark, name: 'INTERACTION_UPDATE', payload: JSON.stringify({ mark }) }]);
       await markReceived;
       marks.delete(mark);
     },

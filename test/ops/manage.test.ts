@@ -203,7 +203,7 @@ describe('operators’ pages for people and servers', () => {
     const list = await act(path, { name: ' Chess club ' });
     expect(list).to.contain('Chess club: deleted.').and.contain('<h2>Servers</h2>');
     await send(api, 404, person, 'GET', `/api/servers/${server.id}`);
-    while ((await api.platform.countWaiting('upkeep')) === 0);
+    while ((await api.platform.jobs.countWaiting('upkeep')) === 0);
     expect(await newest()).to.include({ command: 'delete-server', outcome: 'done', targetId: server.id });
   });
 

@@ -127,7 +127,7 @@ describe('operators’ pages', () => {
   });
 
   it('GET /metrics has the metrics of ops, queues, undelivered events and Redis', async () => {
-    await worker.enqueue('finish-removal', { removalId: '1000000000000000001' });
+    await worker.jobs.enqueue('finish-removal', { removalId: '1000000000000000001' });
     const channelId = '1000000000000000001';
     await worker.db.messages.insertOne({ _id: '1', channelId, outboxAt: new Date(Date.now() - 5_000) } as never);
     const { status, headers, text } = await get(ops.port, '/metrics');

@@ -180,7 +180,7 @@ describe('the operators’ overview', () => {
 
   it('/metrics has the age of the oldest job even if a queue takes the newest first', async () => {
     const now = platform.now;
-    for (const id of ['1', '2', '3']) await worker.enqueue('post-interaction', { interactionId: `100000000000000000${id}` });
+    for (const id of ['1', '2', '3']) await worker.jobs.enqueue('post-interaction', { interactionId: `100000000000000000${id}` });
     const oldest = Math.min(
       ...((await platform.queues.find(({ name }) => name === 'endpoints')?.getWaiting()) ?? []).map(({ timestamp }) => timestamp),
     );

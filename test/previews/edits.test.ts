@@ -156,7 +156,10 @@ describe('fetch-previews: edits, deletes and repeated runs', () => {
   it('the sweep enqueues jobs for previewsAt older than 10 s, at most 100, and no others', async () => {
     await fixture.api.platform.db.messages.updateMany({}, { $unset: { previewsAt: 1 } });
     const enqueued: unknown[] = [];
-    const worker: WorkerPlatform = { ...fixture.worker, tryEnqueue: (name, data) => void enqueued.push([name, data]) };
+    const worker: WorkerPlatform = {
+      ...fixture.worker,
+      jobs: { ...fixture.worker.jobs, tryEnqueue: (name, data) => void enqueued.push([name, data]) },
+    };
     const { id } = await fixture.post(link('/swept'));
     await sweepPreviews(worker);
     expect(enqueued).to.deep.equal([]);

@@ -41,7 +41,7 @@ describe('fetch-previews: fairness between accounts', () => {
     for (let at = 0; at < messages; at++) posted.push((await fixture.post(content)).id);
     expect((await fixture.stored(posted.at(-1) ?? '')).previewsAt).to.equal(undefined);
     const other = await fixture.post(`${fast.url}/fast`, fixture.bot);
-    await waitUntil(async () => (await fixture.worker.countWaiting('previews')) === messages, 'the jobs are queued');
+    await waitUntil(async () => (await fixture.worker.jobs.countWaiting('previews')) === messages, 'the jobs are queued');
     const started: string[] = [];
     const recordStart = async (_platform: unknown, { messageId }: { messageId: string }): Promise<void> => void started.push(messageId);
     const running = consumeJobs(fixture.worker, { 'fetch-previews': recordStart });

@@ -21,7 +21,7 @@ export async function measureEvents(course: Course): Promise<void> {
   const content = 'x'.repeat(Math.round(costs.bytes.storedMessage));
   const appendTo = async ({ serverId, channelIds: [channelId = ''] }: World): Promise<unknown> => {
     const id = worker.ids.next();
-    return worker.append(serverPlace(serverId), [
+    return worker.eventLog.append(serverPlace(serverId), [
       { id, name: 'MESSAGE_CREATE', payload: JSON.stringify({ id, channelId, serverId, content }), channelId },
     ]);
   };

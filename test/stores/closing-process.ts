@@ -26,8 +26,8 @@ const reader = await subscribe(gateway, ['account:1'], () => undefined);
 const jobs = startWorker(worker, createMetrics('worker'));
 const platforms = [api, worker, gateway, ops];
 if (when !== 'early') {
-  await api.enqueue('finish-removal', { removalId: api.ids.next() });
-  await waitUntil(async () => (await api.countWaiting('upkeep')) === 0, 'the worker has taken the job');
+  await api.jobs.enqueue('finish-removal', { removalId: api.ids.next() });
+  await waitUntil(async () => (await api.jobs.countWaiting('upkeep')) === 0, 'the worker has taken the job');
 }
 await proxy.close();
 if (when === 'seen') await waitUntil(() => platforms.every((one) => !one.isRedisUp()), 'every platform has noticed that Redis is down');

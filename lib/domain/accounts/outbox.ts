@@ -36,7 +36,7 @@ async function* read(platform: WorkerPlatform, accountId: string): AsyncGenerato
     events: [],
     broadcast: { id: lastEntry.id, name: 'USER_UPDATE', data: toPublicUser(account), servers, accounts: [...accounts, accountId] },
     acknowledge: (appended) =>
-      platform.acknowledge(appended, null, async () => {
+      platform.eventLog.acknowledge(appended, null, async () => {
         const removal = removeEntries(entries.map(({ id }) => id));
         await platform.db.accounts.updateOne({ _id: accountId }, removal, relaxedWriteConcern);
       }),

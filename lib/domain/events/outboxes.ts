@@ -8,7 +8,7 @@ import type { RunState } from '../../store/redis/wakes.ts';
 import type { PlacedEvent } from './placed.ts';
 import type { EventTraces } from './traces.ts';
 
-/** A batch of pending events, in order. `acknowledge` removes them from their outbox by `platform.acknowledge`. */
+/** A batch of pending events, in order. `acknowledge` removes them from their outbox by `platform.eventLog.acknowledge`. */
 export interface PendingBatch {
   events: readonly PlacedEvent[];
   /** The traces of the events; without it, none is traced. */

@@ -73,7 +73,7 @@ export async function requestExport(
     if (existing) await replaceExport(platform, existing);
     const doc = newExport(platform, id);
     if (!(await insertNew(exports, doc))) continue;
-    platform.tryEnqueue('export-account', { exportId: doc._id });
+    platform.jobs.tryEnqueue('export-account', { exportId: doc._id });
     return toExport(doc);
   }
   return refuse('unavailable');

@@ -128,7 +128,8 @@ async function advanceExport(platform: WorkerPlatform, doc: ExportDoc): Promise<
   if (state === 'deleted') return finishDeletion(platform, doc);
   if (state !== 'waiting') return replaceExport(platform, doc);
   // A job that is still on the queue keeps its position there.
-  if (!(await platform.isQueued('export-account', { exportId: _id }))) await platform.enqueue('export-account', { exportId: _id });
+  if (!(await platform.jobs.isQueued('export-account', { exportId: _id })))
+    await platform.jobs.enqueue('export-account', { exportId: _id });
   await platform.db.exports.updateOne({ _id, state }, { $set: { dueAt: msFromNow(platform, jobLostMs) } });
 }
 

@@ -145,7 +145,7 @@ export const sweepImages = sweepDue({
   max: 200,
   async run(platform: EnqueuePlatform, found) {
     // A file that is still on the queue keeps its position there.
-    const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.isQueued('convert-image', { fileId }));
+    const isLost = async ({ _id: fileId }: FileDoc): Promise<boolean> => !(await platform.jobs.isQueued('convert-image', { fileId }));
     const lost = await Promise.all(found.map(async (file) => ((await isLost(file)) ? [file] : [])));
     await enqueueConversions(platform, lost.flat());
   },

@@ -14,9 +14,9 @@ const retrySecs = 10;
 export async function reserveConversions(platform: EnqueuePlatform, accountId: string, megapixels: readonly number[]): Promise<number[]> {
   if (megapixels.length === 0) return [];
   try {
-    const isFull = (await platform.countWaiting('media')) >= limits.imagesWaiting;
+    const isFull = (await platform.jobs.countWaiting('media')) >= limits.imagesWaiting;
     const maxWaiting = isFull ? 0 : limits.imageMegapixelsWaiting;
-    const priorities = await platform.reservePriorities({ queue: 'media', accountId, costs: megapixels, maxWaiting });
+    const priorities = await platform.jobs.reservePriorities({ queue: 'media', accountId, costs: megapixels, maxWaiting });
     if (priorities) return priorities;
   } catch {
     return [];
@@ -28,7 +28,7 @@ export async function reserveConversions(platform: EnqueuePlatform, accountId: s
 export async function enqueueConversions(platform: EnqueuePlatform, files: readonly FileDoc[]): Promise<void> {
   for (const { _id: fileId, accountId, channelId, megapixels = 1 } of files) {
     const reservation = { queue: 'media', accountId: accountId ?? channelId, costs: [megapixels] } as const;
-    const [priority] = (await platform.reservePriorities(reservation).catch(() => null)) ?? [];
-    platform.tryEnqueue('convert-image', { fileId }, priority);
+    const [priority] = (await platform.jobs.reservePriorities(reservation).catch(() => null)) ?? [];
+    platform.jobs.tryEnqueue('convert-image', { fileId }, priority);
   }
 }

@@ -120,7 +120,7 @@ async function completeAnswer(
   message: MessageDraft,
 ): Promise<Message> {
   const stored = await storeAnswer(platform, interaction);
-  platform.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
   // The message may be deleted by now. The caller still gets what was posted.
   if (!stored) return ephemeralView ?? refuse('not_found', { what: 'message' });
   return toMessage(platform, stored.deleted ? toMessageDoc(message, stored._id) : stored, null);
@@ -151,7 +151,7 @@ export async function answerInteraction(
   if (ownAnswer) return ownAnswer;
   const decided = await decideAnswer(platform, interaction, answer, newId);
   if (decided.message) return completeAnswer(platform, decided, decided.message);
-  platform.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
   return null;
 }
 
@@ -257,6 +257,6 @@ async function postAdditionalMessage(
     requireOutboxRoom((await requireInteraction(platform, interaction._id)).outbox, limits.pendingAnswers);
     refuse('interaction_expired');
   }
-  platform.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
   return view;
 }

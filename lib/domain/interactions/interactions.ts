@@ -63,7 +63,7 @@ async function requireOptions(
  */
 async function requireReachable(platform: ApiPlatform, { botId, ownerId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
   const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
-  const reads = Promise.all([platform.connections.areConnected([botId]), platform.countWaiting(queue)]);
+  const reads = Promise.all([platform.connections.areConnected([botId]), platform.jobs.countWaiting(queue)]);
   const [[connected], waiting] = await reads.catch(() => refuse('unavailable'));
   if (waiting >= limits.interactionsWaiting) refuse('unavailable');
   if (interactionsEndpointUrl === null ? !connected : (await loadAccounts(platform, [ownerId])).get(ownerId)?.suspendedAt !== undefined)
@@ -133,8 +133,8 @@ export async function useCommand(
     ...(endpoint ? {} : { outbox: [createEntry(platform, { name: 'INTERACTION_CREATE' as const })] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.tryEnqueue(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
-  platform.tryEnqueue('expire-interaction', { interactionId: id });
+  platform.jobs.tryEnqueue(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
+  platform.jobs.tryEnqueue('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }
 

@@ -67,7 +67,7 @@ export async function createInteractionBatch(platform: WorkerPlatform, interacti
     events,
     traces: collectTraces([interaction]),
     acknowledge: (appended) =>
-      platform.acknowledge(appended, null, async () => {
+      platform.eventLog.acknowledge(appended, null, async () => {
         await platform.db.interactions.updateOne({ _id }, removeEntries(entries.map((entry) => entry.id)));
       }),
   };

@@ -80,7 +80,7 @@ export function markExpired(platform: Platform, interaction: InteractionDoc): Pr
 /** Calls `markExpired` from a request that finds the interaction late (docs/guarantees.md#expiry). A worker relays the event. */
 export async function expireAndWake(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
   const expired = await markExpired(platform, interaction);
-  if (expired) platform.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  if (expired) platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
   return expired;
 }
 

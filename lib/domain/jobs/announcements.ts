@@ -29,7 +29,7 @@ export async function announceTyping(platform: WorkerPlatform, typing: Typing): 
     const visibility = { channelId: viewedAs, exceptAccount: userId };
     const events = places.map((place) => createPlacedEvent(place, typingId, 'TYPING_START', data, visibility));
     await appendEvents(platform, events);
-    void platform.expireMarks(events);
+    void platform.eventLog.expireMarks(events);
   }
 }
 
@@ -42,5 +42,5 @@ export async function announceRead(platform: WorkerPlatform, { channelId, userId
   const data: EventData<'READ_UPDATE'> = { channelId, messageId: mark.messageId };
   const event = createPlacedEvent(accountPlace(userId), eventId, 'READ_UPDATE', data);
   await appendEvents(platform, [event]);
-  void platform.expireMarks([event]);
+  void platform.eventLog.expireMarks([event]);
 }

@@ -151,7 +151,7 @@ export async function copyToNextFollowers(platform: WorkerPlatform, serverId: st
   const author = await loadCopyAuthor(platform, serverId, source);
   if (author) await copyChunk(platform, { source, author }, startMs);
   else await finishCrosspost(platform, source);
-  await platform.enqueue('crosspost-server', { serverId });
+  await platform.jobs.enqueue('crosspost-server', { serverId });
 }
 
 /** Makes and relays the copies for the next followers of a crosspost. Ends the crosspost if there are no more. */

@@ -81,7 +81,12 @@ async function deleteAccountDocs(platform: WorkerPlatform, accountId: string): P
 /** Sends USER_UPDATE with the names of a deleted account to everyone who shares a server or a DM with it. */
 async function announceDeletion(platform: WorkerPlatform, userId: string): Promise<void> {
   const contacts = await findContacts(platform, userId);
-  await platform.broadcast({ id: `gone-${userId}`, name: 'USER_UPDATE', data: { ...deletedAuthor(userId), tag: null }, ...contacts });
+  await platform.eventLog.broadcast({
+    id: `gone-${userId}`,
+    name: 'USER_UPDATE',
+    data: { ...deletedAuthor(userId), tag: null },
+    ...contacts,
+  });
 }
 
 /** Deletes the applications of an account with their bots. */

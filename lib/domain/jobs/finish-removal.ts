@@ -32,8 +32,8 @@ async function appendThreadDeletes(
   { isLast }: Pass,
 ): Promise<void> {
   const events = ids.map((id) => newChannelDelete(serverId, id, { channelId: _id, overwrites }));
-  await platform.confirm(await appendEvents(platform, events));
-  if (isLast) await platform.expireMarks(events);
+  await platform.eventLog.confirm(await appendEvents(platform, events));
+  if (isLast) await platform.eventLog.expireMarks(events);
 }
 
 /**
@@ -68,7 +68,7 @@ async function finishChannel(platform: WorkerPlatform, removal: RemovalInServer,
   await deleteChannelDoc(platform, removal);
   // An api of the version before deletes a channel without a pending event.
   const event = newChannelDelete(serverId, _id, { channelId: _id, change: { channel: { id: _id, before: overwrites, after: null } } });
-  await platform.confirm(await appendEvents(platform, [event]));
+  await platform.eventLog.confirm(await appendEvents(platform, [event]));
   await emptyChannel(platform, _id, pass);
   // Threads only: a channel that is moved into a category while the category is being deleted keeps its contents.
   await emptyChannels(platform, { serverId, parentId: _id, kind: 'thread' }, pass, (ids) =>
@@ -125,10 +125,10 @@ async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer,
     await reportProgress();
     await deleteMembershipsOfServer(platform, serverId, userIds.slice(start, start + notifiedPerBatch));
     const batch = events.slice(start, start + notifiedPerBatch);
-    await platform.confirm(await appendEvents(platform, batch));
+    await platform.eventLog.confirm(await appendEvents(platform, batch));
   }
   await deleteRemoval(platform, removal);
-  void platform.expireMarks(events);
+  void platform.eventLog.expireMarks(events);
 }
 
 /**

@@ -58,7 +58,7 @@ export async function removeWithNotice(platform: EnqueuePlatform, notice: Notice
   failpoint(platform.config, 'after-removal');
   // A sweep may have deleted the notice while the removal ran, so it is stored again.
   await notices.replaceOne({ _id }, { ...notice, removed: true }, { upsert: true });
-  platform.tryEnqueue('send-notice', { noticeId: _id });
+  platform.jobs.tryEnqueue('send-notice', { noticeId: _id });
   return true;
 }
 

@@ -41,7 +41,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
     return refuse('already_crossposted');
   }
   platform.wake('relay-channel', { channelId });
-  platform.tryEnqueue('crosspost-server', { serverId: channel.serverId });
+  platform.jobs.tryEnqueue('crosspost-server', { serverId: channel.serverId });
   if (!isOwn) await writeAudit(platform, actor, { serverId: channel.serverId, action: 'message_crosspost', targetId: messageId });
   return toMessage(platform, updated, actor.account);
 }
@@ -50,7 +50,7 @@ export async function crosspostMessage(platform: ApiPlatform, actor: Actor, chan
 export async function resumeCrosspost(platform: WorkerPlatform, messageId: string, channelId?: string): Promise<void> {
   const filter = { ...toMessageKey(messageId, channelId), crosspostAt: { $exists: true }, deleted: { $exists: false } };
   const source = await platform.db.messages.findOne(filter, { projection: { serverId: 1 } });
-  if (source?.serverId) await platform.enqueue('crosspost-server', { serverId: source.serverId });
+  if (source?.serverId) await platform.jobs.enqueue('crosspost-server', { serverId: source.serverId });
   else await clearTombstones(platform, messageId, afterAllFollowers);
 }
 
@@ -72,6 +72,6 @@ export async function sweepCrossposts(platform: WorkerPlatform): Promise<void> {
     );
     if (!oldest?.serverId) return;
     afterServerId = oldest.serverId;
-    if (Number(oldest.crosspostAt) <= before) platform.tryEnqueue('crosspost-server', { serverId: afterServerId });
+    if (Number(oldest.crosspostAt) <= before) platform.jobs.tryEnqueue('crosspost-server', { serverId: afterServerId });
   }
 }

@@ -223,7 +223,7 @@ export async function replaceWithTombstone(platform: FilesPlatform, message: Mes
     { ...tombstoneUpdate, ...pendingEvents },
   );
   platform.wake('relay-channel', { channelId: message.channelId });
-  if (message.attachments.length) platform.tryEnqueue('settle-files', { messageId: message._id });
+  if (message.attachments.length) platform.jobs.tryEnqueue('settle-files', { messageId: message._id });
   if (message.serverId === null) await refreshLastMessage(platform, message.channelId);
   await platform.messageOrder.newestMessages.forget(message.channelId);
   if (message.thread && modifiedCount === 1) await decrementMessageCount(platform, message.channelId);

@@ -89,7 +89,7 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
     const toPlaces = ({ channelId, serverId }: NewMessage): string[] =>
       serverId === null ? (dms.get(channelId)?.userIds.map(accountPlace) ?? []) : [serverPlace(serverId)];
     const events = page.flatMap((message) => toPlaces(message).map((place) => ({ place, id: message._id })));
-    const { isMarked, appended } = await platform.readMarks(events);
+    const { isMarked, appended } = await platform.eventLog.readMarks(events);
     const missing = new Set(events.filter((_, index) => !isMarked[index]).map(({ id }) => id));
     // The marks may have expired if another worker has done this meanwhile.
     if (performance.now() - startMs > batchLifeMs) throw new Error('looking at new messages took too long; they will be read again');
@@ -97,10 +97,10 @@ export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> 
       platform,
       page.filter(({ _id }) => missing.has(_id)),
     );
-    await Promise.all([platform.confirm(appended), repairChannels(platform, page, dms)]);
+    await Promise.all([platform.eventLog.confirm(appended), repairChannels(platform, page, dms)]);
     from = page.length === pageSize ? (page.at(-1)?._id ?? end) : end;
     await platform.logState.recordAnnounced(from);
-    void platform.expireMarks(events.filter(({ id }) => !missing.has(id)));
+    void platform.eventLog.expireMarks(events.filter(({ id }) => !missing.has(id)));
   }
 }
 

@@ -165,7 +165,7 @@ async function acknowledge(batches: RelayedMessages[]): Promise<void> {
 /** The newest message of the channel of this one that is relayed to all places of the channel; '~' for a DM that is gone, which has none. */
 async function readNewestRelayed(platform: WorkerPlatform, { channelId, serverId }: MessageDoc): Promise<NewestRelayed> {
   const { places } = await findPlacesOfChannel(platform, { channelId, serverId, isThread: false });
-  const relayed = await Promise.all(places.map((place) => platform.readNewestRelayed(place, channelId)));
+  const relayed = await Promise.all(places.map((place) => platform.eventLog.readNewestRelayed(place, channelId)));
   return { id: relayed.map(({ id }) => id).sort()[0] ?? '~', appended: relayed.flatMap(({ appended }) => appended) };
 }
 
@@ -301,7 +301,7 @@ async function* read(
         entryIds: withOutbox.flatMap(({ outbox = [] }) => outbox.map(({ id }) => id)),
         earlier: pending.earlier ?? [],
         acknowledge: async (appended) => {
-          if (withOutbox.length > 0) await platform.acknowledge(appended, { platform, messages: withOutbox }, acknowledge);
+          if (withOutbox.length > 0) await platform.eventLog.acknowledge(appended, { platform, messages: withOutbox }, acknowledge);
         },
       };
     }

@@ -69,7 +69,7 @@ export async function deleteExpiredMessages(
     const filter = { channelId, _id: { $in: plain }, ...settled, reactionCount: { $exists: false } };
     deleted += (await messages.deleteMany(filter)).deletedCount;
   }
-  for (const { _id } of withFiles) platform.tryEnqueue('settle-files', { messageId: _id });
+  for (const { _id } of withFiles) platform.jobs.tryEnqueue('settle-files', { messageId: _id });
   if (first.serverId === null) await refreshLastMessage(platform, channelId);
   if (first.thread) await requestRecounts(platform, [channelId]);
   await platform.messageOrder.newestMessages.forget(channelId);

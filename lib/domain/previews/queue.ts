@@ -13,14 +13,14 @@ export const getPreviewAccountId = ({ face, serverId, authorId }: MessageDoc): s
 export async function enqueuePreviews(platform: EnqueuePlatform, message: MessageDoc): Promise<void> {
   const { _id: messageId, channelId, content } = message;
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [findPreviewLinks(content).length] } as const;
-  const priorities = await platform.reservePriorities({ ...reservation, maxWaiting: limits.previewLinksWaiting }).catch(() => []);
-  if (priorities) return platform.tryEnqueue('fetch-previews', { messageId, channelId }, priorities[0]);
+  const priorities = await platform.jobs.reservePriorities({ ...reservation, maxWaiting: limits.previewLinksWaiting }).catch(() => []);
+  if (priorities) return platform.jobs.tryEnqueue('fetch-previews', { messageId, channelId }, priorities[0]);
   await platform.db.messages.updateOne({ _id: messageId, channelId, content }, { $unset: { previewsAt: 1 } }).catch(() => undefined);
 }
 
 /** Enqueues the preview job of a message again, at no cost to its account: most such jobs are on the queue already and keep their place there. */
 export async function reenqueuePreviews(platform: EnqueuePlatform, message: MessageDoc): Promise<void> {
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [0] } as const;
-  const [priority] = (await platform.reservePriorities(reservation).catch(() => null)) ?? [];
-  platform.tryEnqueue('fetch-previews', { messageId: message._id, channelId: message.channelId }, priority);
+  const [priority] = (await platform.jobs.reservePriorities(reservation).catch(() => null)) ?? [];
+  platform.jobs.tryEnqueue('fetch-previews', { messageId: message._id, channelId: message.channelId }, priority);
 }

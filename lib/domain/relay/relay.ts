@@ -81,7 +81,7 @@ async function startOneRelay(
   { state, payloads = [], isPatient = true, eventsMax = Number.POSITIVE_INFINITY }: RelayOptions,
 ): Promise<() => Promise<void>> {
   const name = `${outbox} ${key}`;
-  const relayed: UnacknowledgedEntries = platform.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
+  const relayed: UnacknowledgedEntries = platform.eventLog.unacknowledged.get(name) ?? { ids: new Set(), epochs: new Map() };
   const epochs = state?.epochs ?? new Map<number, number>();
   const acknowledgements: Promise<unknown>[] = [];
   const batches = sources[outbox].read(platform, key, { relayed: relayed.ids, state, payloads, isPatient });
@@ -98,12 +98,12 @@ async function startOneRelay(
       if (ids.length > 0) relayed.epochs.set(partition, appendEpoch);
     }
     for (const id of ids) relayed.ids.add(id);
-    if (ids.length > 0) platform.unacknowledged.set(name, relayed);
+    if (ids.length > 0) platform.eventLog.unacknowledged.set(name, relayed);
     const acknowledged = appendedBatch.acknowledged.finally(() => {
       for (const id of ids) relayed.ids.delete(id);
       if (relayed.ids.size > 0) return;
       relayed.epochs.clear();
-      if (platform.unacknowledged.get(name) === relayed) platform.unacknowledged.delete(name);
+      if (platform.eventLog.unacknowledged.get(name) === relayed) platform.eventLog.unacknowledged.delete(name);
     });
     acknowledged.catch(() => undefined); // handled where it is waited for
     acknowledgements.push(acknowledged);
@@ -140,7 +140,7 @@ async function appendAfterChanges(
   for (let afterChanges: AppendOptions['afterChanges'] = isOfChanges ? undefined : 'now'; ; )
     try {
       if (performance.now() > untilMs) throw new Error('reading a batch of events took too long; it will be read again');
-      return await platform.append(place, events, { ...options, afterChanges });
+      return await platform.eventLog.append(place, events, { ...options, afterChanges });
     } catch (error) {
       if (!(error instanceof ChangesPending)) throw error;
       if (afterChanges === 'now') ({ afterChanges } = error);
@@ -206,10 +206,10 @@ export async function relayBatch(
     appendEvents(platform, traced, { requiredEpochs, relayedMs, untilMs }),
   );
   await pending.onAppended?.();
-  if (broadcast) await platform.broadcast(broadcast);
+  if (broadcast) await platform.eventLog.broadcast(broadcast);
   // The marks stay for a while after the acknowledgement. They prevent a second append by a worker that read these events before and was paused, or after a
   // crash of the database undoes the acknowledgement. Marks that Redis lost are set again first, before later events of the key may be appended.
-  const acknowledged = pending.acknowledge(appended).then(() => platform.expireMarks(events));
+  const acknowledged = pending.acknowledge(appended).then(() => platform.eventLog.expireMarks(events));
   acknowledged.catch(() => undefined); // handled where it is awaited
   return { appended, acknowledged };
 }
@@ -218,7 +218,7 @@ export async function relayBatch(
 export const relayEvents = async (platform: WorkerPlatform, outbox: OutboxName, key: string): Promise<void> =>
   (await startRelay(platform, outbox, key))();
 
-const countUnacknowledged = ({ unacknowledged }: WorkerPlatform): number => {
+const countUnacknowledged = ({ eventLog: { unacknowledged } }: WorkerPlatform): number => {
   let count = 0;
   for (const { ids } of unacknowledged.values()) count += ids.size;
   return count;

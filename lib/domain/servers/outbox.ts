@@ -159,7 +159,7 @@ async function* readUntil(
       traces: collectTraces([documents.server, ...documents.members, ...documents.channels]),
       relayedMs,
       onAppended: recordRelayed,
-      acknowledge: (appended) => platform.acknowledge(appended, null, () => acknowledge(platform, documents, pending)),
+      acknowledge: (appended) => platform.eventLog.acknowledge(appended, null, () => acknowledge(platform, documents, pending)),
     };
     relayedMs = Math.max(relayedMs, limitMs);
     const isRest = ({ outbox = [] }: Outbox): boolean => outbox.some(({ id }) => timeOfId(id) >= limitMs);

@@ -80,7 +80,7 @@ export async function acceptDelivery(
     recent: true,
   });
   // Wakes the worker for ignored deliveries too, because it trims the log.
-  if (stored) platform.tryEnqueue('post-deliveries', { webhookId });
+  if (stored) platform.jobs.tryEnqueue('post-deliveries', { webhookId });
   return stored?.outcome === 'waiting';
 }
 

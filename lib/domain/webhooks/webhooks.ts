@@ -152,7 +152,7 @@ export async function deleteWebhook(platform: EnqueuePlatform, actor: Actor, id:
   await expireDeliveries(platform, id);
   const { deletedCount } = await platform.db.webhooks.deleteOne({ _id: id });
   if (deletedCount === 0) refuse('not_found', { what: 'webhook' });
-  platform.tryEnqueue('post-deliveries', { webhookId: id }); // the job deletes its waiting deliveries
+  platform.jobs.tryEnqueue('post-deliveries', { webhookId: id }); // the job deletes its waiting deliveries
   const changes = diffFields<object>(toAuditFields(webhook), noAuditFields);
   await writeAudit(platform, actor, { serverId, action: 'webhook_delete', targetId: id, changes });
 }

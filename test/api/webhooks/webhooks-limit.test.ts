@@ -202,7 +202,7 @@ describe('the limit of 5 posts of a webhook in 5 seconds', () => {
       redis.mend();
       const names = Object.keys(queues) as QueueName[];
       const reaches = ({ platform }: TestApi) =>
-        Promise.all(names.map((name) => platform.countWaiting(name))).then(
+        Promise.all(names.map((name) => platform.jobs.countWaiting(name))).then(
           () => platform.isRedisUp(),
           () => false,
         );

@@ -74,7 +74,8 @@ export async function appendRows(bench: Bench): Promise<Row[]> {
         }),
       );
       readers.push(...opened);
-      const append = (): Promise<unknown> => worker.append(place, [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
+      const append = (): Promise<unknown> =>
+        worker.eventLog.append(place, [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
       const xaddAndPublish = (): Promise<unknown> =>
         redis.multi().xadd(`bare:log:${place}`, 'MAXLEN', '~', '5000', '*', 'm', payload).publish(`bare:${place}`, payload).exec();
       for (let i = 0; i < bench.rounds + 1; i++) {

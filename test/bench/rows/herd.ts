@@ -53,7 +53,7 @@ async function resumeHerd(bench: Bench, count: number): Promise<Cost> {
     await setting.stack.gateways[0]?.stop('SIGKILL');
     for (const { serverId, channelId } of made)
       for (let n = 0; n < missed; n++)
-        await worker.append(serverPlace(serverId), [
+        await worker.eventLog.append(serverPlace(serverId), [
           { id: worker.ids.next(), name: 'MESSAGE_CREATE', payload: JSON.stringify({ channelId, content: 'while away' }), channelId },
         ]);
     let databaseCommands = 0;

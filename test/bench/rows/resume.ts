@@ -67,7 +67,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
     const post = async (n: number): Promise<void> => {
       const { serverId, channelId } = servers[n % places] as { serverId: string; channelId: string };
       const payload = JSON.stringify({ id: worker.ids.next(), channelId, serverId, content: 'x'.repeat(500) });
-      await worker.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
+      await worker.eventLog.append(serverPlace(serverId), [{ id: worker.ids.next(), name: 'MESSAGE_CREATE', payload, channelId }]);
     };
     // The bot first receives one event of each place, as is usual.
     const received = new Promise<string>((resolve) => {
