@@ -66,7 +66,7 @@ describe('Redis Cluster: failover during posts', () => {
 
   for (const [what, keyOf] of [
     ['the log of a server', () => fixture.logKey(seeded.serverId)],
-    ['the queue of the relay', () => `{${fixture.parlance.platform.config.REDIS_PREFIX}-queue-relay}`],
+    ['the queue of commands', () => `{${fixture.parlance.platform.config.REDIS_PREFIX}-queue-interactions}`],
   ] as const)
     it(`killing the master of ${what} loses no acknowledged event, and duplicates none`, async () => {
       const killed = await fixture.redis.masterOf(keyOf());

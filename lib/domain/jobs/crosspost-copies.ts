@@ -99,7 +99,7 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
     .filter(({ draft }) => hasContent(draft));
   if (performance.now() - startMs > chunkMaxMs) throw new Error('copying to followers was paused for too long; the job is retried');
   const reserved = await platform.messageOrder.reserve(copies.map(({ draft }) => draft.channelId));
-  let released: Promise<void>;
+  let released: Promise<boolean>;
   try {
     const docs = copies.map(({ draft }, at) => toInserted(toMessageDoc(draft, reserved.ids[at] as string), reserved.areInFlight));
     const moves = docs.flatMap(({ _id: messageId, attachments }) =>

@@ -246,7 +246,8 @@ export async function storeMessage(
       const existing = await insertOnce(platform, inserted, reserved.deadlineMs);
       // If its insert took effect late, the relay may have passed it over.
       if (existing?.isNew) await addToOutboxes(platform, [existing]);
-      void messageOrder.release(reserved, { isStored: existing === null, messages: [inserted] });
+      const released = messageOrder.release(reserved, { isStored: existing === null, messages: [inserted] });
+      void released.then((isWoken) => isWoken || platform.wake('relay-channel', { channelId }));
       return existing ?? created;
     } catch (error) {
       messageOrder.releaseFailed(reserved, error);

@@ -59,7 +59,7 @@ if ARGV[5] ~= '' then
   redis.call('ZREM', KEYS[8], ARGV[5]..' '..ARGV[7])
 end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
-wake(KEYS[6], KEYS[7], cjson.encode({ name = 'relay-channel', data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
+return wake(KEYS[6], KEYS[7], cjson.encode({ name = 'relay-channel', data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
 `;
 
 // KEYS: the open inserts.
@@ -116,9 +116,10 @@ export interface MessageOrder {
    */
   reserve(channelIds: readonly string[], after?: number): Promise<Reservation>;
   /**
-   * Ends inserts, so that readers and the relay see it, and wakes the owners of the channels; never rejects. While Redis is away, the sweep finds the messages.
+   * Ends inserts, so that readers and the relay see it, and wakes the owners of the channels; never rejects. False when no worker was woken for a channel: the
+   * caller then has to wake one.
    */
-  release(reservation: Reservation, outcome: InsertOutcome): Promise<void>;
+  release(reservation: Reservation, outcome: InsertOutcome): Promise<boolean>;
   /** Ends inserts that failed with `error`, unless it is unknown whether they can still take effect: then their ids expire. */
   releaseFailed(reservation: Reservation, error: unknown): void;
   /** Which inserts have ended. Rejects while Redis is unavailable. */
@@ -135,7 +136,7 @@ export interface MessageOrder {
 export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource, timeoutFactor: number): MessageOrder {
   const reserveScript = bindScript<string>(redis, 'parlanceReserveId', reserveLua);
   const horizonScript = bindScript<HorizonReply>(redis, 'parlanceHorizon', readLua);
-  const endScript = bindScript<null>(redis, 'parlanceEndInsert', endLua);
+  const endScript = bindScript<number>(redis, 'parlanceEndInsert', endLua);
   const endedInsertsScript = bindScript<string[]>(redis, 'parlanceEndedInserts', endedInsertsLua);
   const oldestScript = bindScript<string>(redis, 'parlanceOldestInFlight', oldestLua);
 
@@ -168,27 +169,28 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     ];
     return { horizonKeys, args: [ids.lastMs(), ids.lastSequence(), partition, keys.partitions] };
   };
-  /** Ends one insert. `wakeMessage` is the message that the wake carries, '' for none stored. */
+  /** Ends one insert; true when a worker was woken. `wakeMessage` is the message that the wake carries, '' for none stored. */
   const endInsert = async (
     channelId: string,
     entry: string | null,
     newestId: string | null,
     wakeMessage: string | undefined,
-  ): Promise<void> => {
-    if (entry === null && newestId === null) return;
+  ): Promise<boolean> => {
+    if (entry === null && newestId === null) return false;
     const { horizonKeys, args } = toHorizonArgs(channelId);
     const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
     const otherKeys = [...wakeChannels(keys, channelId), openInsertsKey(keys, keys.partitionOf(channelId))];
-    await endScript([...horizonKeys, ...otherKeys], [...args, entry ?? '', newestId ?? '', channelId, ...message]).catch(() => undefined);
+    const scriptArgs = [...args, entry ?? '', newestId ?? '', channelId, ...message];
+    return (await endScript([...horizonKeys, ...otherKeys], scriptArgs).catch(() => 0)) > 0;
   };
 
   const release = async (
     { channelIds, ids: reservedIds, entries }: Reservation,
     { isStored, messages = [] }: InsertOutcome,
-  ): Promise<void> => {
-    const endAt = (channelId: string, at: number): Promise<void> =>
+  ): Promise<boolean> => {
+    const endAt = (channelId: string, at: number): Promise<boolean> =>
       endInsert(channelId, entries[at] ?? null, isStored ? (reservedIds[at] ?? null) : null, isStored ? toWakeMessage(messages[at]) : '');
-    await Promise.all(channelIds.map(endAt));
+    return !(await Promise.all(channelIds.map(endAt))).includes(false);
   };
 
   return {

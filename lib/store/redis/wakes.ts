@@ -23,22 +23,45 @@ export function wakeChannels(keys: Keys, key: string): [owner: string, all: stri
   return [shareChannel(keys, partition, shareOf(key)), shareChannel(keys, partition, 'all')];
 }
 
-/** Lua: `wake(owner, all, message)` wakes the owner, or all workers if nobody is it now: a worker has died, or begins. */
+/**
+ * Lua: `wake(owner, all, message)` wakes the owner, or all workers if nobody is it now: a worker has died, or begins. Returns how many workers it woke; none
+ * during a failover, until they have subscribed again.
+ */
 export const wakeLua = `
 local function wake(owner, all, message)
-  if redis.call('PUBLISH', owner, message) == 0 then redis.call('PUBLISH', all, message) end
+  local woken = redis.call('PUBLISH', owner, message)
+  return woken > 0 and woken or redis.call('PUBLISH', all, message)
 end
 `;
 
-/** Wakes the owner of the work's key, best effort: it neither waits nor fails. The document in the database is the truth, and a sweep finds work without a wake. */
+/**
+ * Wakes the owner of the work's key, best effort: it neither waits nor fails. If no worker is woken, it tries again for 3 s. The document in the database is
+ * the truth, and a sweep finds work without a wake.
+ */
 export type Wake = <N extends WakeName>(name: N, data: WakeData<N>) => void;
+
+/** How long to wait before each further try, in milliseconds, and how many wakes of a process wait for one at most. */
+const retriesMs = [100, 200, 400, 800, 1_600];
+const maxRetrying = 1_000;
 
 /** Binds `wake` to `redis`. */
 export function createWake(redis: RedisClient, keys: Keys): Wake {
-  const wakeScript = bindScript<null>(redis, 'parlanceWake', `${wakeLua}\nwake(KEYS[1], KEYS[2], ARGV[1])`);
+  const wakeScript = bindScript<number>(redis, 'parlanceWake', `${wakeLua}\nreturn wake(KEYS[1], KEYS[2], ARGV[1])`);
+  /** The messages that wait for another try; one that is waited for need not be sent meanwhile. */
+  const retrying = new Set<string>();
   return (name, data) => {
-    const key = wakes[name].key as (data: object) => string;
-    wakeScript(wakeChannels(keys, key(data)), [JSON.stringify({ name, data } satisfies WakeMessage)]).catch(() => undefined);
+    const key = (wakes[name].key as (data: object) => string)(data);
+    const message = JSON.stringify({ name, data } satisfies WakeMessage);
+    const tryOnce = async (tries: number): Promise<void> => {
+      const woken = await wakeScript(wakeChannels(keys, key), [message]).catch(() => 0);
+      const waitMs = retriesMs[tries];
+      if (woken > 0 || waitMs === undefined || retrying.has(message) || retrying.size >= maxRetrying) return;
+      retrying.add(message);
+      await sleep(waitMs, null, { ref: false });
+      retrying.delete(message);
+      await tryOnce(tries + 1);
+    };
+    void tryOnce(0);
   };
 }
 
@@ -75,7 +98,7 @@ const maxPayloads = 32;
  */
 const rest = { factor: 12, maxMs: 25 };
 /** How often the subscriptions follow the shares, in milliseconds. */
-const followMs = 250;
+const followMs = 100;
 
 /** Called with each run that has ended, for metrics. */
 export type OnWorkEnded = (name: string, outcome: 'done' | 'failed', ms: number) => void;
@@ -141,9 +164,9 @@ export function openWakes(
       else if (lanes.size < maxLanes) track(runLane(message, id));
     },
     onInterrupted(partition) {
+      // The timer subscribes again: a subscription that is refused because the slot has moved interrupts as well, and must not be repeated at once.
       subscribed[partition]?.clear();
       states.clear(); // wakes may have been lost
-      follow();
     },
   });
   /** By partition, the channels that are subscribed to. */
