@@ -2,7 +2,7 @@
 interface WakeDefinition<D> {
   /** The id that decides which worker it belongs to, and in which partition it is woken. */
   key: (data: D) => string;
-  /** How long the same work rests after a run at least, in milliseconds. Default: `maxRestMs` of `lib/store/redis/wakes.ts`, or less after a short run. */
+  /** How long the same work rests after a run, in milliseconds. Default: up to 25, as `rest` of `lib/store/redis/wakes.ts` says. */
   restMs?: number;
 }
 

@@ -14,8 +14,11 @@ interface WakeMessage<N extends WakeName = WakeName> {
   payload?: unknown;
 }
 
+/** A share of the keys, or all of them. */
+type Share = number | 'all';
+
 /** The Pub/Sub channel of a share in a partition, and that of all workers. */
-const shareChannel = (keys: Keys, partition: number, share: number | 'all'): string => `${keys.partitionPrefix(partition)}wake:${share}`;
+const shareChannel = (keys: Keys, partition: number, share: Share): string => `${keys.partitionPrefix(partition)}wake:${share}`;
 
 /** The channels by which the owner of a key, and all workers, are woken. */
 export function wakeChannels(keys: Keys, key: string): [owner: string, all: string] {
@@ -169,23 +172,24 @@ export function openWakes(
       states.clear(); // wakes may have been lost
     },
   });
-  /** By partition, the channels that are subscribed to. */
-  const subscribed = Array.from({ length: keys.partitions }, () => new Set<string>());
+  /** By partition, the shares whose channels are subscribed to. */
+  const subscribed = Array.from({ length: keys.partitions }, () => new Set<Share>());
   const follow = (): void => {
-    for (const [partition, channels] of subscribed.entries()) {
+    const wanted = new Set<Share>(['all']);
+    for (let share = 0; share < shareCount; share++) if (shares.ownsShare(share)) wanted.add(share);
+    for (const [partition, held] of subscribed.entries()) {
       if (!subscriber.isUp(partition)) continue;
-      const wanted = new Set([shareChannel(keys, partition, 'all')]);
-      for (let share = 0; share < shareCount; share++) if (shares.ownsShare(share)) wanted.add(shareChannel(keys, partition, share));
-      const missing = [...wanted].filter((channel) => !channels.has(channel));
-      for (const channel of missing) channels.add(channel);
+      const toChannel = (share: Share): string => shareChannel(keys, partition, share);
+      const missing = [...wanted].filter((share) => !held.has(share));
+      for (const share of missing) held.add(share);
       if (missing.length > 0)
-        subscriber.subscribe(partition, missing).catch(() => {
-          for (const channel of missing) channels.delete(channel);
+        subscriber.subscribe(partition, missing.map(toChannel)).catch(() => {
+          for (const share of missing) held.delete(share);
         });
-      for (const channel of channels)
-        if (!wanted.has(channel)) {
-          channels.delete(channel);
-          subscriber.unsubscribe(partition, channel);
+      for (const share of held)
+        if (!wanted.has(share)) {
+          held.delete(share);
+          subscriber.unsubscribe(partition, toChannel(share));
         }
     }
   };
