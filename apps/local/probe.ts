@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 
 const responseMs = 500;
@@ -9,13 +10,22 @@ const ports = 20_000;
 // Processes that look for ports at the same time begin at different ones.
 let next = randomInt(ports);
 
-/** A free port of the loopback address. A process gets every port at most once. Rejects if none of 100 ports is free. */
+/** A free port of the loopback address. No other process gets it before this one ends. Rejects if none of 100 ports is free. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = firstPort + (next++ % ports);
-    if (await isFree(port)) return port;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
   throw new Error(`no free port near ${firstPort + (next % ports)}`);
+}
+
+/** Reserves a port among the processes that look for one: this process holds the UDP port of the same number, which no server uses, until it ends. */
+function reserve(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const reservation = createSocket('udp4').unref();
+    reservation.once('error', () => done(false));
+    reservation.bind({ port, address: '127.0.0.1', exclusive: true }, () => done(true));
+  });
 }
 
 function isFree(port: number): Promise<boolean> {

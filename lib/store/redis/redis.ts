@@ -152,9 +152,6 @@ export function onConnectionLost(redis: RedisClient, listener: () => void): void
   redis.on('-node', listener);
 }
 
-/** The command that publishes. On a cluster it is the sharded one, which reaches only the node that serves the channel's slot. */
-export const publishCommand = (redis: RedisClient): 'publish' | 'spublish' => (redis instanceof Cluster ? 'spublish' : 'publish');
-
 /** Groups `items` by the hash tag of the key that `keyOf` returns for each, so that the keys of a group are in one hash slot. */
 export function groupBySlot<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   const tagOf = (key: string): string => key.slice(0, key.indexOf('}'));
