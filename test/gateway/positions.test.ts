@@ -87,6 +87,31 @@ describe('gateway: positions of sessions', () => {
     expect(contents(again.frames.filter(({ t }) => t === 'MESSAGE_CREATE'))).to.deep.equal(['1', '2', '3', '4']);
   });
 
+  it('a resume does not follow a server that is deleted but whose members are not yet', async () => {
+    const person = await fixture.makeAccount('person', place.server);
+    const { client, id, s } = await fixture.openSession(person);
+    await client.cut();
+    const other = await fixture.makeServer();
+    const channel = await fixture.makeChannel(other);
+    await (await fixture.joinWithoutEvent(other, person.id, false))();
+    const member = await fixture.openSession(person); // so that the node knows the member
+    await fixture.post(other, channel, 'before');
+    await member.client.events(1);
+    const { accessVersions, db } = fixture.worker;
+    await accessVersions.runChange({ servers: [other] }, () => db.servers.deleteOne({ _id: other }));
+    let position = s;
+    for (const content of ['relayed late', 'relayed later']) {
+      const again = fixture.connect();
+      await again.resume(person.token, id, position);
+      const { s: at, d } = await again.until(0, 'RESUMED');
+      expect(d).to.deep.equal({ replayed: 0 });
+      position = String(at);
+      await again.cut();
+      await fixture.post(other, channel, content);
+      await member.client.events(1);
+    }
+  });
+
   it('resumes from a position within the events of a server that was joined later', async () => {
     const { client, id } = await fixture.openSession(bot);
     const other = await fixture.makeServer();

@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
+import { existsById } from '../../store/mongo/batched-reads.ts';
 import { toServerCreateId } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -72,11 +73,18 @@ export interface Joined {
   pending: string | undefined;
 }
 
-/** The servers that an account is in now, in a query for each 1,000 servers; the members are read together with those of other calls. */
+/**
+ * The servers that an account is in now, in a query for each 1,000 servers; the members are read together with those of other calls. The members of a server are
+ * deleted after the server. One that is gone is left out meanwhile, because no `SERVER_CREATE` can be sent of it.
+ */
 export async function findJoinedServers(platform: Platform, userId: string): Promise<Joined[]> {
   const joined: Joined[] = [];
+  const readIfExists = async (serverId: string): Promise<MemberDoc | null> => {
+    const [member, isThere] = await Promise.all([readMember(platform, serverId, userId), existsById(platform.db.servers, serverId)]);
+    return isThere ? member : null;
+  };
   for await (const serverIds of findServerIdPages(platform, userId)) {
-    const members = await Promise.all(serverIds.map((serverId) => readMember(platform, serverId, userId)));
+    const members = await Promise.all(serverIds.map(readIfExists));
     for (const member of members) {
       if (!member) continue;
       const { serverId, joinId = '', outbox } = member;
