@@ -27,16 +27,3 @@ export async function childrenOf(pid: number): Promise<number[]> {
   const parents = await Promise.all(pids.map(async (one) => Number((await statOf(one))[parentField])));
   return pids.filter((_one, at) => parents[at] === pid);
 }
-
-/** The CPU time that these processes and their children have used, in milliseconds. */
-export async function cpuMsOf(pids: readonly number[]): Promise<number> {
-  const all = [...pids, ...(await Promise.all(pids.map(childrenOf))).flat()];
-  return (await Promise.all(all.map(ownCpuMs))).reduce((sum, ms) => sum + ms, 0);
-}
-
-/** The resident memory of a process in bytes. */
-export const residentBytes = async (pid: number): Promise<number> =>
-  Number(/VmRSS:\s+(\d+)/.exec(await readProc(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
-
-/** Whether a process of this machine has this name. */
-export const isNamed = async (pid: number, name: string): Promise<boolean> => (await readProc(`/proc/${pid}/comm`)).trim() === name;

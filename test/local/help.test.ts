@@ -13,7 +13,6 @@ const commands: Record<string, readonly [script: string, text: string]> = {
   operator: ['apps/local/operator.js', '--json'],
   bench: ['test/bench/main.js', '--rounds'],
   chaos: ['test/chaos/main.js', '--minutes'],
-  simulate: ['test/simulate/main.js', '--viewers'],
   queries: ['../test/queries/main.mjs', 'catalogue'],
 };
 
@@ -31,7 +30,7 @@ describe('commands: --help', () => {
       }
     });
 
-  for (const name of ['start', 'dev', 'stores', 'link', 'bench', 'chaos', 'simulate'] as const)
+  for (const name of ['start', 'dev', 'stores', 'link', 'bench', 'chaos'] as const)
     it(`npm run ${name} refuses an argument that it does not know, with its usage and no stack trace`, () => {
       const { status, stdout, stderr } = run(commands[name]?.[0] ?? '', '--nothing');
       expect([status, stdout]).to.deep.equal([64, '']);

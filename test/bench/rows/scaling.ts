@@ -18,7 +18,7 @@ const postsPerSecEach = 40;
 const connectsPerSecEach = 20;
 /** How many posts and connects new processes handle before they are measured, so that their code is compiled. */
 const warmUps = 1_000;
-/** How long to wait before the processes count as idle, in milliseconds. Workers stay with busy channels, and publish presences, for some seconds. */
+/** How long to wait before the processes count as idle, in milliseconds. Workers publish presences for some seconds. */
 const quietMs = 5_000;
 /** A measurement takes this many times as long as one round of a bench, and begins after this many seconds at the same rate. */
 const measureTimes = 2;
