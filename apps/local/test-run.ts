@@ -23,7 +23,8 @@ async function runMocha(args: readonly string[], env: NodeJS.ProcessEnv): Promis
   const file = join(folder, 'results.json');
   const mocha = ['node_modules/mocha/bin/mocha.js', '--reporter', 'test/reporter.mjs', ...args];
   // Its own process group, so that Ctrl-C reaches mocha once, from here, and the stores outlive it.
-  const child = spawn(process.execPath, mocha, { env: { ...env, TEST_RESULTS: file }, stdio: 'inherit', detached: true });
+  const times = { TEST_TIMES: env.TEST_TIMES ?? join(folder, 'times.jsonl') };
+  const child = spawn(process.execPath, mocha, { env: { ...env, ...times, TEST_RESULTS: file }, stdio: 'inherit', detached: true });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, forward);
