@@ -21,6 +21,7 @@ import { type Login, selectBotEvents } from './login.ts';
 import { extendTails, joinPlaces } from './places.ts';
 import { addPresenceBot } from './presence.ts';
 import { catchUp, replay, waitForPosition } from './replay.ts';
+import { toMembership } from './rules.ts';
 import { type GatewayNode, type GatewaySocket, type LocalAccount, monotonicMs, type Session } from './state.ts';
 import { closeSocket, isOpen, sendEvent } from './writer.ts';
 
@@ -39,6 +40,7 @@ function createSession(node: GatewayNode, socket: GatewaySocket, { account }: Cr
     places: new Map(),
     partitionNumbers: [],
     placeNumbers: noPlaceNumbers,
+    readMembers: null,
     lastPosition: '',
     watchList: null,
   };
@@ -62,6 +64,7 @@ function refuseToken(node: GatewayNode, socket: GatewaySocket): void {
 function markAuthenticated(node: GatewayNode, session: Session, state: 'replaying' | 'live'): void {
   const { socket } = session;
   session.state = state;
+  session.readMembers = null;
   socket.cookieToken = null;
   socket.deadlineMs = monotonicMs() + node.platform.config.HEARTBEAT_INTERVAL_MS * 1.5;
   removeUnidentifiedSocket(node, socket, false);
@@ -155,7 +158,10 @@ async function findServersAtPosition(node: GatewayNode, session: Session): Promi
   const [ownPlace] = session.places.keys();
   if (!ownPlace) return null;
   const after = session.partitionNumbers[ownPlace.partition] as number;
+  const lanes = node.lanes.map(({ sentNumber, interruptions }) => ({ sentNumber, interruptions }));
   const memberships = await findJoinedServers(node.platform, session.account.id);
+  const relayed = memberships.flatMap(({ serverId, member }) => (member.outboxAt ? [] : [[serverId, toMembership(member)] as const]));
+  session.readMembers = { members: new Map(relayed), lanes };
   const pending = memberships.flatMap((membership) => membership.pending ?? []);
   const found = await node.eventLog.readAppendedNumbers(pending.map((id) => ({ place: ownPlace.name, id })));
   const numbers = new Map(pending.map((id, index) => [id, found[index] ?? Number.POSITIVE_INFINITY]));

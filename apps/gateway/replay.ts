@@ -209,10 +209,12 @@ async function deliverMissed(
     if (!canGoOn()) return { sent, isComplete: false };
     for (const event of events) {
       if (!isSent(place, session, event, hidden)) continue;
-      if (last) sendMissed(node, session, entry, last);
-      last = event;
       sent++;
-      if (++steps % batchSize === 0 && !((await pauseForReader(node, session)) && canGoOn())) return { sent, isComplete: false };
+      if (last) {
+        sendMissed(node, session, entry, last);
+        if (++steps % batchSize === 0 && !((await pauseForReader(node, session)) && canGoOn())) return { sent, isComplete: false };
+      }
+      last = event;
     }
     if (finishEntry(node, session, one, last, isJoin && own.length > 0 && events.length === 0)) return { sent, isComplete: false };
     if (++steps % batchSize === 0 && !((await pauseForReader(node, session)) && canGoOn())) return { sent, isComplete: false };

@@ -1,7 +1,8 @@
 import { computePermissions, hasPermission, type Overwrite, type ServerRules } from '../../lib/base/permissions.ts';
 import type { Channel } from '../../lib/contract/channel.ts';
 import { getEventDefinition, getMembershipChange } from '../../lib/contract/events.ts';
-import { loadStoredRules, type StoredRules, waitUntilRelayed } from '../../lib/domain/servers/rules.ts';
+import { loadStoredRules, type StoredRules, type WantedRules, waitUntilRelayed } from '../../lib/domain/servers/rules.ts';
+import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import { changeFormat, type Entry, type EntryHead, type RulesChange } from '../../lib/store/redis/log/entry.ts';
 import { getLane, waitForBarrier } from './lane.ts';
 import type { ChannelRules, GatewayNode, Membership, Place, Rules } from './state.ts';
@@ -85,28 +86,55 @@ function toRules(serverId: string, { server, channels, threads }: StoredRules): 
   return { server: server ?? { _id: serverId, ownerId: '', roles: [] }, channels: channelRules, members: new Map() };
 }
 
-/** A place to load, as it is when the load begins. */
-interface Load {
+/** What a member document decides with. */
+export const toMembership = ({ userId, roles, joinId = '' }: Pick<MemberDoc, 'userId' | 'roles' | 'joinId'>): Membership => ({
+  userId,
+  roles,
+  joinId,
+});
+
+/** A place to load, and the members that handshakes have read. All that is read has the changes up to the entry with the number `from`, and may have later ones. */
+interface Load extends WantedRules {
   place: Place;
-  serverId: string;
-  accountIds: readonly string[];
-  needsChannels: boolean;
+  knownMembers: readonly Membership[];
+  from: number;
+}
+
+/** What a load of the place has to read. A member that a handshake has read serves for one load, and only if no entry can have been missed since. */
+function createLoad(node: GatewayNode, place: Place): Load {
+  const serverId = place.serverId as string;
+  const lane = getLane(node, place);
+  const accountIds = new Set([...place.unknown].map(({ account }) => account.id));
+  const knownMembers: Membership[] = [];
+  let from = lane.sentNumber;
+  for (const { account, readMembers } of place.unknown) {
+    const member = readMembers?.members.get(serverId);
+    const before = readMembers?.lanes[lane.partition];
+    if (!member || !before || before.interruptions !== lane.interruptions || before.sentNumber < place.tailFrom) continue;
+    readMembers.members.delete(serverId);
+    knownMembers.push(member);
+    accountIds.delete(account.id);
+    from = Math.min(from, before.sentNumber);
+  }
+  return { place, serverId, accountIds: [...accountIds], needsChannels: !place.rules, knownMembers, from };
 }
 
 /**
  * Loads the rules of a place, and the memberships of accounts. The documents may already have what entries change that the node has not received yet. So it
  * waits until all changes are relayed that the documents can have, and until the lane has passed these entries on. It then moves what it has read past the
- * entries that came meanwhile: each says what is true after it. Loads nothing while changes are not relayed, or if the lane was interrupted.
+ * entries that came meanwhile: each says what is true after it. What handshakes have read is relayed already. Loads nothing while changes are not relayed, or if
+ * the lane was interrupted.
  */
 async function loadPlace(
   node: GatewayNode,
-  { place, serverId, accountIds, needsChannels }: Load,
+  { place, serverId, accountIds, needsChannels, knownMembers, from }: Load,
   reading: Promise<ReadonlyMap<string, StoredRules>>,
 ): Promise<void> {
   const lane = getLane(node, place);
-  const { sentNumber: from, interruptions } = lane;
+  const { interruptions } = lane;
   const found = (await reading).get(serverId) as StoredRules;
-  if (!(await waitUntilRelayed(node.platform, serverId))) return;
+  const isReading = needsChannels || accountIds.length > 0;
+  if (isReading && !(await waitUntilRelayed(node.platform, serverId))) return;
   await waitForBarrier(node, lane);
   if (lane.interruptions !== interruptions || lane.state !== 'live' || place.tailFrom > from) return;
   const later = place.tail.filter(({ head }) => head.number > from);
@@ -116,7 +144,7 @@ async function loadPlace(
   if (isNew) place.recipients.clear();
   const rules = { ...place.rules, members: new Map<string, Membership | null>(accountIds.map((id) => [id, null])) };
   // Of a server that is gone, nobody receives anything more.
-  if (!isNew || found.server) for (const member of found.members) rules.members.set(member.userId, member);
+  for (const member of [...knownMembers, ...found.members]) rules.members.set(member.userId, isNew && !found.server ? null : member);
   for (const entry of later) applyEntry(isNew ? rules : { ...rules, channels: new Map() }, entry);
   place.rules.server = rules.server;
   for (const [id, member] of rules.members) place.rules.members.set(id, member);
@@ -125,14 +153,7 @@ async function loadPlace(
 
 /** Begins to load places. They are read together, and finished each by itself. */
 function startLoads(node: GatewayNode, places: readonly Place[]): void {
-  const loads = places.map(
-    (place): Load => ({
-      place,
-      serverId: place.serverId as string,
-      accountIds: [...new Set([...place.unknown].map(({ account }) => account.id))],
-      needsChannels: !place.rules,
-    }),
-  );
+  const loads = places.map((place) => createLoad(node, place));
   const reading = loadStoredRules(node.platform, loads);
   for (const load of loads) {
     const loading = loadPlace(node, load, reading).finally(() => {

@@ -53,6 +53,8 @@ export interface Session {
   /** Its position unless it is live: the number that its client has received in each partition, and in places that are behind that, such as new ones. */
   partitionNumbers: number[];
   placeNumbers: Map<Place, number>;
+  /** What its handshake has read of its account's members, for the loads of rules in the same handshake; null after it. */
+  readMembers: ReadMembers | null;
   /** The last `s` that was sent. */
   lastPosition: string;
   /** The accounts that it watches; null until its client has named some. */
@@ -91,6 +93,12 @@ export interface Membership {
   readonly userId: string;
   readonly roles: readonly string[];
   readonly joinId: string;
+}
+
+/** The members of one account that have no pending events, by server, and where the lanes were before these were read. */
+export interface ReadMembers {
+  readonly members: Map<string, Membership>;
+  readonly lanes: readonly Pick<Lane, 'sentNumber' | 'interruptions'>[];
 }
 
 /** A channel: who may view it, and the payloads of its CHANNEL_CREATE and of those of its active threads, by thread id. */

@@ -48,6 +48,39 @@ describe('gateway: positions of sessions', () => {
     expect((await again.until(0, 'RESUMED')).d).to.deep.equal({ replayed: 0 });
   });
 
+  for (const hasRole of [true, false])
+    it(`a resume uses a role that the account ${hasRole ? 'gets' : 'loses'} after its members were read`, async () => {
+      const roleId = fixture.worker.ids.next();
+      const view = permissionBits['View Channel'];
+      await fixture.setRoles(place.server, new Map([[roleId, view]]));
+      const hidden = await fixture.makeChannel(place.server, [
+        { id: place.server, allow: 0, deny: view },
+        { id: roleId, allow: view, deny: 0 },
+      ]);
+      await fixture.setMemberRole(place.server, bot.id, roleId, !hasRole);
+      const witness = await fixture.openSession(await fixture.makeAccount('bot', place.server), 1); // so that the node knows the rules
+      const { client, id, s } = await fixture.openSession(bot);
+      await client.cut();
+      await fixture.post(place.server, place.channel, 'missed');
+      await witness.client.messages(1);
+      const { eventLog } = fixture.nodes[1]?.node ?? expect.fail();
+      const readNumbers = eventLog.readAppendedNumbers.bind(eventLog);
+      eventLog.readAppendedNumbers = async (events) => {
+        eventLog.readAppendedNumbers = readNumbers;
+        await fixture.setMemberRole(place.server, bot.id, roleId, hasRole);
+        await fixture.post(place.server, hidden, 'in the hidden channel');
+        return readNumbers(events);
+      };
+      const again = fixture.connect(1);
+      await again.resume(bot.token, id, s);
+      await again.until(0, 'RESUMED');
+      await fixture.post(place.server, hidden, 'later');
+      await fixture.post(place.server, place.channel, 'last');
+      while (contents(again.frames).at(-1) !== 'last') await again.next();
+      const expected = ['missed', ...(hasRole ? ['in the hidden channel', 'later'] : []), 'last'];
+      expect(contents(again.frames.filter(({ t }) => t === 'MESSAGE_CREATE'))).to.deep.equal(expected);
+    });
+
   it('parallel reads of a log from different positions read each entry once', async () => {
     const { node } = fixture.nodes[0] ?? expect.fail();
     const numbers: number[] = [];
@@ -98,6 +131,8 @@ describe('gateway: positions of sessions', () => {
     await fixture.post(other, channel, 'before');
     await member.client.events(1);
     const { accessVersions, db } = fixture.worker;
+    const removal = { _id: other, kind: 'server' as const, serverId: other, ownerId: null, overwrites: [] };
+    await db.removals.insertOne({ ...removal, at: new Date(), nextAt: new Date(Date.now() + 3_600_000) });
     await accessVersions.runChange({ servers: [other] }, () => db.servers.deleteOne({ _id: other }));
     let position = s;
     for (const content of ['relayed late', 'relayed later']) {

@@ -1,7 +1,8 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import { existsById } from '../../store/mongo/batched-reads.ts';
+import { readById } from '../../store/mongo/batched-reads.ts';
+import { exists } from '../../store/mongo/database.ts';
 import { toServerCreateId } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
@@ -71,17 +72,19 @@ export interface Joined {
   serverId: string;
   joinId: string;
   pending: string | undefined;
+  member: MemberDoc;
 }
 
 /**
  * The servers that an account is in now, in a query for each 1,000 servers; the members are read together with those of other calls. The members of a server are
- * deleted after the server. One that is gone is left out meanwhile, because no `SERVER_CREATE` can be sent of it.
+ * deleted after the server, while its removal is stored. It is left out meanwhile, because no `SERVER_CREATE` can be sent of it.
  */
 export async function findJoinedServers(platform: Platform, userId: string): Promise<Joined[]> {
+  const { db } = platform;
   const joined: Joined[] = [];
   const readIfExists = async (serverId: string): Promise<MemberDoc | null> => {
-    const [member, isThere] = await Promise.all([readMember(platform, serverId, userId), existsById(platform.db.servers, serverId)]);
-    return isThere ? member : null;
+    const [member, removal] = await Promise.all([readMember(platform, serverId, userId), readById(db.removals, serverId)]);
+    return removal && !(await exists(db.servers, { _id: serverId })) ? null : member;
   };
   for await (const serverIds of findServerIdPages(platform, userId)) {
     const members = await Promise.all(serverIds.map(readIfExists));
@@ -89,7 +92,7 @@ export async function findJoinedServers(platform: Platform, userId: string): Pro
       if (!member) continue;
       const { serverId, joinId = '', outbox } = member;
       const join = outbox?.find(({ name }) => name === 'MEMBER_ADD');
-      joined.push({ serverId, joinId, pending: join && toServerCreateId(join.id) });
+      joined.push({ serverId, joinId, pending: join && toServerCreateId(join.id), member });
     }
   }
   return joined;

@@ -9,10 +9,7 @@ interface Wanted {
   shardKey: ShardKey;
 }
 
-type Loaders = WeakMap<object, (wanted: Wanted) => Promise<unknown>>;
-/** By collection, what reads whole documents, and what reads only their ids. */
-const loaders: Loaders = new WeakMap();
-const idLoaders: Loaders = new WeakMap();
+const loaders = new WeakMap<object, (wanted: Wanted) => Promise<unknown>>();
 
 /** The filter of documents by their ids and shard keys. All shard keys of a collection have the same fields. */
 function toFilter<T>(wanted: readonly Wanted[]): Filter<T> {
@@ -22,25 +19,12 @@ function toFilter<T>(wanted: readonly Wanted[]): Filter<T> {
 }
 
 /** The hint keeps the database from combining the index of ids with that of a shard key, which has all members of a server. */
-const createLoader = <T extends { _id: string }>(
-  collection: Collection<T>,
-  projection: { projection?: { _id: 1 } },
-): ((wanted: Wanted) => Promise<unknown>) =>
+const createLoader = <T extends { _id: string }>(collection: Collection<T>): ((wanted: Wanted) => Promise<unknown>) =>
   perTurn(async (wanted) => {
-    const docs = await collection.find(toFilter<T>(wanted), { hint: '_id_', ...projection }).toArray();
+    const docs = await collection.find(toFilter<T>(wanted), { hint: '_id_', batchSize: wanted.length }).toArray();
     const found = new Map(docs.map((one) => [one._id as string, one]));
     return wanted.map(({ id }) => found.get(id) ?? null);
   });
-
-function getLoader<T extends { _id: string }>(
-  known: Loaders,
-  collection: Collection<T>,
-  projection: { projection?: { _id: 1 } },
-): (wanted: Wanted) => Promise<unknown> {
-  const load = known.get(collection) ?? createLoader(collection, projection);
-  known.set(collection, load);
-  return load;
-}
 
 /**
  * Reads a document by its id; null when there is none. All ids that are requested from a collection in one turn of the event loop are read together, with one
@@ -48,12 +32,9 @@ function getLoader<T extends { _id: string }>(
  * collection, pass the shard key of the document.
  */
 export function readById<T extends { _id: string }>(collection: Collection<T>, id: string, shardKey: ShardKey = {}): Promise<T | null> {
-  return getLoader(loaders, collection, {})({ id, shardKey }) as Promise<T | null>;
-}
-
-/** Whether there is a document with this id; as `readById`, for a collection that is not sharded or sharded by its id. */
-export async function existsById<T extends { _id: string }>(collection: Collection<T>, id: string): Promise<boolean> {
-  return (await getLoader(idLoaders, collection, { projection: { _id: 1 } })({ id, shardKey: {} })) !== null;
+  const load = loaders.get(collection) ?? createLoader(collection);
+  loaders.set(collection, load);
+  return load({ id, shardKey }) as Promise<T | null>;
 }
 
 /** Reads documents by their ids, in the order of `ids`. Ids without a document are left out. */

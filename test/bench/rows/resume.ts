@@ -53,6 +53,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
   const setting = await openSetting(bench, { api: 1, gateway: 2, worker: 0 });
   const silent = createLog('bench', 'silent');
   const [worker, gateway] = await Promise.all([openWorkerPlatform(setting.config, silent), openGatewayPlatform(setting.config, silent)]);
+  const { readHorizon, recordRelayed } = worker.serverChanges;
   const ignore = { onEntry: () => undefined, onControl: () => undefined, onInterrupted: () => undefined };
   const log = await gateway.openLogReader('bench', ignore);
   /** The time of one resume of a bot in new servers, and the time of only reading their logs. */
@@ -62,6 +63,8 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
       setting.platform,
       Array.from({ length: places }, () => members),
     );
+    // The relay records this before the first message of a server.
+    await Promise.all(servers.map(async ({ serverId }) => recordRelayed(serverId, (await readHorizon(serverId)).horizonMs)));
     const otherSession = servesOthers ? await connect(setting.stack.gatewayUrl(node), { op: 2, d: { token: other.token } }, 'READY') : null;
     const { socket, d } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
     const post = async (n: number): Promise<void> => {
