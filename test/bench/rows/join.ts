@@ -6,7 +6,7 @@ import { readConfig } from '../../../config/index.ts';
 import { createLog } from '../../../lib/base/log.ts';
 import { createMetrics } from '../../../lib/base/metrics.ts';
 import { openApiPlatform, openGatewayPlatform, openWorkerPlatform, type Platform } from '../../../lib/store/platform.ts';
-import { handlers } from '../../../workers/handlers.ts';
+import { handlers, wakeHandlers } from '../../../workers/handlers.ts';
 import { monitoredUrl, onDatabaseCommand } from '../../harness/commands.ts';
 import { fillServer, giveTokens, seedServer } from '../../harness/seed.ts';
 import { multipleRow, type Row } from '../report.ts';
@@ -65,7 +65,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
   const worker = counted(await openWorkerPlatform(config, log));
   const nodePlatform = counted(await openGatewayPlatform(config, log));
   const api = await startApi(platform, createMetrics('api'));
-  const consumers = worker.startConsumers(handlers, () => undefined);
+  const work = [worker.startConsumers(handlers, () => undefined), worker.startWakes(wakeHandlers, () => undefined)];
   const gateway = await startGateway(nodePlatform, createMetrics('gateway'));
   const swarm = await startHelper('swarm', {});
   const redis = new Redis(config.REDIS_URL);
@@ -111,7 +111,7 @@ async function costsWith(bench: Bench, online: number): Promise<Cost[]> {
     for (const socket of sockets) socket.terminate();
     await swarm.close();
     await gateway.close();
-    await consumers.close();
+    for (const one of work) await one.close();
     await api.close();
     redis.disconnect();
     for (const one of [nodePlatform, worker, platform]) await one.close();
