@@ -35,7 +35,7 @@ export const handlers: Handlers<WorkerPlatform> = {
 /** The handler of each kind of work that is done on wakes (docs/delivery.md#wakes). It can run twice; the second run changes nothing. */
 export const wakeHandlers: WakeHandlers<WorkerPlatform> = {
   'relay-channel': (platform, { channelId }, state, payloads) => startRelay(platform, 'channel', channelId, { state, payloads }),
-  'relay-server': (platform, { serverId }) => relayEvents(platform, 'server', serverId),
+  'relay-server': (platform, { serverId }) => startRelay(platform, 'server', serverId),
   'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
   'announce-typing': announceTyping,
   'announce-read': announceRead,

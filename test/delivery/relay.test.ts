@@ -5,7 +5,7 @@ import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { takeSnapshot } from '../gateway/rollback.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
 import { postMessage } from '../harness/factories.ts';
-import { interceptNext } from '../harness/intercept.ts';
+import { holdNext, withLog } from '../harness/intercept.ts';
 import { entriesOf, type Logged } from '../harness/log.ts';
 import { listOverdueKeys } from '../harness/overdue-keys.ts';
 import { caughtUp, recordEvents, startNode } from '../harness/parlance.ts';
@@ -20,6 +20,10 @@ for (const partitions of ['1', '3'])
     const channelId = (): string => api.seeded.channelIds[0] as string;
     const place = (): string => serverPlace(api.seeded.serverId);
     const post = async (content: string): Promise<string> => (await postMessage(api, botOf(api.seeded), channelId(), content)).id;
+    const createChannel = (name: string): Promise<unknown> => {
+      const body = { name, kind: 'text' };
+      return api.call('POST', `/api/servers/${api.seeded.serverId}/channels`, { as: `Bearer ${api.seeded.ownerToken}`, body });
+    };
     const relay = (): Promise<void> => relayEvents(api.worker, 'channel', channelId());
     const log = (): Promise<Logged[]> => entriesOf(api.worker.config, place());
     /** The entries of the server's log after the first `count`. */
@@ -49,27 +53,54 @@ for (const partitions of ['1', '3'])
       expect(contentsOf(await entriesAfter(before))).to.deep.equal(Array.from({ length: 30 }, (_, n) => `twice ${n}`));
     });
 
-    it('appends events that Redis lost before the acknowledgement again, ahead of later ones', async () => {
-      const { REDIS_URL, REDIS_PREFIX } = api.worker.config;
+    let posted = '';
+    const edit = (content: string): Promise<unknown> => api.call('PATCH', `${api.path}/${posted}`, { as: api.as, body: { content } });
+    /** What makes an event, and what relays it. */
+    const kinds: Record<string, { cause: () => Promise<unknown>; start: () => Promise<() => Promise<void>> }> = {
+      'events of messages': { cause: () => edit('lost'), start: () => startRelay(api.worker, 'channel', channelId()) },
+      'events of changes': { cause: () => createChannel('lost'), start: () => startRelay(api.worker, 'server', api.seeded.serverId) },
+    };
+    for (const [kind, { cause, start }] of Object.entries(kinds))
+      it(`appends ${kind} that Redis lost before the acknowledgement again, ahead of later ones`, async () => {
+        const { REDIS_URL, REDIS_PREFIX } = api.worker.config;
+        posted = await post('first');
+        await relay();
+        const before = (await log()).length;
+        const snapshot = await takeSnapshot(REDIS_URL, REDIS_PREFIX);
+        await cause();
+        const held = holdNext([api.worker.eventLog], ['acknowledge']);
+        const rest = await start();
+        const acknowledge = await held;
+        await snapshot.restore();
+        await start().catch(() => undefined);
+        await post('after it');
+        await relay().catch(() => undefined);
+        acknowledge();
+        await rest().catch(() => undefined);
+        await (await start())();
+        await relay();
+        expect((await entriesAfter(before)).map(({ data }) => data.content ?? data.name)).to.deep.equal(['lost', 'after it']);
+      });
+
+    it('appends a change of a server while an earlier one is not acknowledged, and only that', async () => {
+      const { worker, seeded } = api;
       const before = (await log()).length;
-      const snapshot = await takeSnapshot(REDIS_URL, REDIS_PREFIX);
-      await post('lost');
-      let acknowledge: () => void = () => undefined;
-      const held = new Promise<void>((resolve) => {
-        acknowledge = resolve;
-      });
-      interceptNext(api.worker.eventLog, 'acknowledge', async (real) => {
-        await held;
-        return real();
-      });
-      const rest = await startRelay(api.worker, 'channel', channelId());
-      await snapshot.restore();
-      await post('after it');
-      await relay().catch(() => undefined);
+      await createChannel('first');
+      const held = holdNext([worker.eventLog], ['acknowledge']);
+      const rest = await startRelay(worker, 'server', seeded.serverId);
+      const acknowledge = await held;
+      await createChannel('second');
+      let appended = 0;
+      const append: typeof worker.eventLog.append = (at, events, options) => {
+        appended += events.length;
+        return worker.eventLog.append(at, events, options);
+      };
+      const otherRest = await startRelay(withLog(worker, { append }), 'server', seeded.serverId);
+      expect(appended).to.equal(1);
       acknowledge();
-      await rest().catch(() => undefined);
-      await relay();
-      expect(contentsOf(await entriesAfter(before))).to.deep.equal(['lost', 'after it']);
+      await Promise.all([rest(), otherRest()]);
+      expect((await entriesAfter(before)).map(({ data }) => data.name)).to.deep.equal(['first', 'second']);
+      expect(await api.platform.db.channels.countDocuments({ outbox: { $exists: true } })).to.equal(0);
     });
 
     it('appending events again, also in parallel, makes no second entry', async () => {

@@ -288,7 +288,8 @@ export async function renderPending(
   pending: readonly PendingEntry[],
 ): Promise<PlacedEvent[]> {
   const { server, members, channels } = documents;
-  const membersById = new Map((await toMembers(platform, server, members)).map((one) => [one.user.id, one]));
+  const changed = new Set(pending.flatMap((one) => (one.kind === 'member' ? one.member : [])));
+  const membersById = new Map((await toMembers(platform, server, [...changed])).map((one) => [one.user.id, one]));
   const pendingEntries = new Set<OutboxEntry>(pending.map(({ entry }) => entry));
   const isPending = (entry: OutboxEntry): boolean => pendingEntries.has(entry);
   const following = [renderShiftedRoles(server), await renderOwnerChange(platform, server, isPending)];

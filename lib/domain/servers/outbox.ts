@@ -104,28 +104,30 @@ async function finishChanges(platform: WorkerPlatform, { server }: PendingDocume
  * The pending events of a server, its members and its channels, in the order of its changes (docs/delivery.md#order). If it is patient, it waits for the changes
  * that are under way when it is called: a later one that has ended waits for them.
  */
-async function* read(platform: WorkerPlatform, serverId: string, { isPatient }: ReadOptions): AsyncGenerator<PendingBatch, void> {
+async function* read(platform: WorkerPlatform, serverId: string, { relayed, isPatient }: ReadOptions): AsyncGenerator<PendingBatch, void> {
   const first = await platform.serverChanges.readHorizon(serverId);
-  yield* readUntil(platform, serverId, first);
+  yield* readUntil(platform, serverId, relayed, first);
   if (first.horizonMs >= first.nowMs || !isPatient) return;
   let last = first;
   while (last.horizonMs < first.nowMs) {
     await sleep(changeDelayMs);
     last = await platform.serverChanges.readHorizon(serverId);
   }
-  yield* readUntil(platform, serverId, last);
+  yield* readUntil(platform, serverId, relayed, last);
 }
 
 /**
- * The pending events with times before the horizon. Each batch continues at the `outboxAt` where the last one ended: index entries of acknowledged events stay
+ * The pending events with times before the horizon, without those of `relayed` that are still in the log. Each batch continues at the `outboxAt` where the last one ended: index entries of acknowledged events stay
  * until the database cleans up, and would be read again.
  */
 async function* readUntil(
   platform: WorkerPlatform,
   serverId: string,
+  relayed: ReadonlySet<string>,
   { horizonMs, relayedMs: relayedBeforeMs }: ChangesHorizon,
 ): AsyncGenerator<PendingBatch, void> {
   const { db, serverChanges } = platform;
+  const isInLog = ({ entry, order }: PendingEntry): boolean => relayed.has(entry.id) && timeOfId(order) < relayedBeforeMs;
   let relayedMs = relayedBeforeMs;
   const [members, channels] = [new Map<string, MemberDoc>(), new Map<string, ChannelDoc>()];
   let [membersFrom, channelsFrom]: [Date | null, Date | null] = [null, null];
@@ -142,12 +144,12 @@ async function* readUntil(
       if (name === 'CHANNEL_DELETE' && data.channel && !channels.has(data.channelId))
         channels.set(data.channelId, data.channel as ChannelDoc);
     const documents = server && { server, members: [...members.values()], channels: [...channels.values()] };
-    const pending = documents ? listPending(documents, fromMs, limitMs) : [];
+    const pending = documents ? listPending(documents, fromMs, limitMs).filter((one) => !isInLog(one)) : [];
     // The events of later batches are in documents that were read already, or that are found from here on.
     if (foundMembers.completeMs === limitMs) membersFrom = new Date(limitMs);
     if (foundChannels.completeMs === limitMs) channelsFrom = new Date(limitMs);
-    const untilMs = limitMs;
-    const recordRelayed = (): Promise<void> => serverChanges.recordRelayed(serverId, untilMs);
+    const [sinceMs, untilMs] = [relayedMs, limitMs];
+    const recordRelayed = (): Promise<void> => serverChanges.recordRelayed(serverId, sinceMs, untilMs);
     if (!documents || pending.length === 0) {
       await recordRelayed();
       relayedMs = Math.max(relayedMs, limitMs);
@@ -156,6 +158,7 @@ async function* readUntil(
     await finishChanges(platform, documents, pending);
     yield {
       events: await renderPending(platform, documents, pending),
+      entryIds: pending.map(({ entry }) => entry.id),
       traces: collectTraces([documents.server, ...documents.members, ...documents.channels]),
       relayedMs,
       onAppended: recordRelayed,

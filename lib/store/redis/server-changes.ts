@@ -12,7 +12,7 @@ const underWayMs = 2_500;
 const reportIntervalMs = 1_000;
 /** How often it does at most. A change that takes longer does not hold up the events of its server for ever. */
 const maxReports = 10;
-/** How long the state of a quiet server is kept, in milliseconds. Without it, the next message of the server has its changes relayed first. */
+/** How long the state of a server is kept after its last change, in milliseconds. Without it, the next message of the server has its changes relayed first. */
 const stateTtlMs = 24 * 3_600_000;
 /** How long `waitUntilRelayed` waits at most, in milliseconds. */
 const waitMs = 5_000;
@@ -65,7 +65,6 @@ const endLua = `${takeIdLua}${nowLua}
 local ms = takeId(KEYS[1], now, tonumber(ARGV[1]) + 1, -1, tonumber(ARGV[3]), tonumber(ARGV[4]))
 redis.call('ZREMRANGEBYSCORE', KEYS[2], ARGV[6], ARGV[6])
 redis.call('HSET', KEYS[3], 'changed', string.format('%.0f', ms))
-redis.call('PEXPIRE', KEYS[3], ${stateTtlMs})
 `;
 
 const horizonLua = `${takeIdLua}${oldestInFlightLua}${nowLua}
@@ -77,13 +76,14 @@ local relayed = known[1] == (redis.call('HGET', KEYS[4], 'epoch') or '0') and kn
 return { string.format('%.0f', horizon), string.format('%.0f', ms), relayed }
 `;
 
-// KEYS: those of `beginLua`, and the state of the partition. ARGV: the horizon.
+// KEYS: those of `beginLua`, and the state of the partition. ARGV: up to when changes had been relayed, and the horizon.
 const recordLua = `
 local epoch = redis.call('HGET', KEYS[4], 'epoch') or '0'
 local known = redis.call('HMGET', KEYS[3], 'epoch', 'relayed')
-if known[1] == epoch and known[2] and tonumber(known[2]) >= tonumber(ARGV[1]) then return end
-redis.call('HSET', KEYS[3], 'epoch', epoch, 'relayed', ARGV[1])
-redis.call('PEXPIRE', KEYS[3], ${stateTtlMs})
+local relayed = known[1] == epoch and tonumber(known[2] or '0') or 0
+if relayed < tonumber(ARGV[1]) or relayed >= tonumber(ARGV[2]) then return end
+redis.call('HSET', KEYS[3], 'epoch', epoch, 'relayed', ARGV[2])
+if not known[1] then redis.call('PEXPIRE', KEYS[3], ${stateTtlMs}) end
 `;
 
 // KEYS: id clock, state of the partition, and for each server those changes that are under way and the state of its changes. ARGV: those of `horizonLua` without
@@ -126,8 +126,11 @@ export interface ServerChanges {
   run<T>(serverIds: Iterable<string>, write: () => Promise<T>): Promise<T>;
   /** The horizon of a server. Read the documents after it. Rejects while Redis is unavailable. */
   readHorizon(serverId: string): Promise<ChangesHorizon>;
-  /** Records that all events of a server with ids from before `horizonMs` are in the log. Rejects while Redis is unavailable. */
-  recordRelayed(serverId: string, horizonMs: number): Promise<void>;
+  /**
+   * Records that all events of a server with ids from before `horizonMs` are in the log, unless Redis knows only of less than `sinceMs`, of which the caller
+   * assumed it. Rejects while Redis is unavailable.
+   */
+  recordRelayed(serverId: string, sinceMs: number, horizonMs: number): Promise<void>;
   /**
    * Waits until all events of the changes that began before the call are in the log; false if they are not within 5 s. `hasPending` tells whether the database
    * has pending events of the server: a change may have had none, and Redis may not know what was relayed. Rejects while Redis is unavailable.
@@ -206,8 +209,8 @@ export function createServerChanges(redis: RedisClient, keys: Keys, ids: IdSourc
       const [horizonMs, nowMs, relayedMs] = await horizonScript(toKeys(serverId), toArgs(serverId));
       return { horizonMs: Number(horizonMs), nowMs: Number(nowMs), relayedMs: Number(relayedMs) };
     },
-    async recordRelayed(serverId, horizonMs) {
-      await recordScript(toKeys(serverId), [horizonMs]);
+    async recordRelayed(serverId, sinceMs, horizonMs) {
+      await recordScript(toKeys(serverId), [sinceMs, horizonMs]);
     },
     async waitUntilRelayed(serverId, hasPending) {
       let bound = '';

@@ -64,7 +64,7 @@ async function resumePlaces(bench: Bench, places: number): Promise<Row[]> {
       Array.from({ length: places }, () => members),
     );
     // The relay records this before the first message of a server.
-    await Promise.all(servers.map(async ({ serverId }) => recordRelayed(serverId, (await readHorizon(serverId)).horizonMs)));
+    await Promise.all(servers.map(async ({ serverId }) => recordRelayed(serverId, 0, (await readHorizon(serverId)).horizonMs)));
     const otherSession = servesOthers ? await connect(setting.stack.gatewayUrl(node), { op: 2, d: { token: other.token } }, 'READY') : null;
     const { socket, d } = await connect(setting.stack.gatewayUrl(0), { op: 2, d: { token: bot.token } }, 'READY');
     const post = async (n: number): Promise<void> => {
