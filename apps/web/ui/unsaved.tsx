@@ -1,6 +1,6 @@
 import { effect, signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -24,10 +24,10 @@ export function setUnsaved(owner: symbol | string, isDirty: boolean, scope: Scop
   unsaved.value = next;
 }
 
-/** Asks before the changes of the calling component are lost, while `isDirty`. */
+/** Asks before the changes of the calling component are lost, while `isDirty`; at once, and not only when they are painted. */
 export function useUnsaved(isDirty: boolean, scope: Scope = 'page'): void {
   const { current: owner } = useRef(Symbol('unsaved'));
-  useEffect(() => setUnsaved(owner, isDirty, scope), [isDirty, scope]);
+  useLayoutEffect(() => setUnsaved(owner, isDirty, scope), [isDirty, scope]);
   useEffect(() => () => setUnsaved(owner, false, scope), []);
 }
 
