@@ -53,7 +53,7 @@ try {
       faultEveryMs: Number(values['fault-every'] ?? (broken === undefined ? 5 : 2)) * 1000,
       broken,
       report: (line) => {
-        if (values.verbose || /FAULT|compared|recovered/.test(line)) writeLine(line);
+        if (values.verbose || /FAULT|late:|compared|recovered/.test(line)) writeLine(line);
       },
     });
     const { faults, story, resumes, invalidated, messages } = result;

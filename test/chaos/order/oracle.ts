@@ -183,13 +183,21 @@ export class Oracle {
     if (post) this.#requireView(client, post, `the message ${id}`);
   }
 
+  /** The posts that each client must have and lacks. */
+  findLacking(clients: readonly Observer[]): { client: Observer; id: string; post: Post }[] {
+    return clients.flatMap((client) => {
+      const has = new Set(client.received);
+      const isLacking = (id: string, { due, beganAtMs }: Post): boolean =>
+        due.has(client.caller.id) && beganAtMs > client.loadedAtMs && !has.has(id);
+      return [...this.#posts].flatMap(([id, post]) => (isLacking(id, post) ? { client, id, post } : []));
+    });
+  }
+
   /** Checks, when all stands still, that each client has what it must have. Then forgets the posts. */
   check(clients: readonly Observer[]): void {
+    for (const { client, id, post } of this.findLacking(clients))
+      this.fault(client, `lacks the message ${id} of the channel ${post.channelId}`, post.server.id);
     for (const client of clients) {
-      const has = new Set(client.received);
-      for (const [id, { server, channelId, due, beganAtMs }] of this.#posts)
-        if (due.has(client.caller.id) && beganAtMs > client.loadedAtMs && !has.has(id))
-          this.fault(client, `lacks the message ${id} of the channel ${channelId}`, server.id);
       const last = new Map<string, string>();
       for (const id of client.received) {
         const post = this.#posts.get(id);

@@ -84,6 +84,20 @@ async function waitUntilQuiet(clients: readonly OrderClient[], oracle: Oracle, f
   }
 }
 
+/** How long messages are waited for that are missing after faults, in milliseconds. */
+const lateMs = 30_000;
+
+/** After faults, a message may be relayed late. Waits for those that clients lack, and reports how late they came, or that they did not. */
+async function waitForLate(clients: readonly OrderClient[], oracle: Oracle, report: (text: string) => void): Promise<void> {
+  const ids = new Set(oracle.findLacking(clients).map(({ id }) => id));
+  if (ids.size === 0) return;
+  const from = performance.now();
+  const isOver = (): boolean => oracle.findLacking(clients).length === 0;
+  while (!isOver() && performance.now() - from < lateMs) await sleep(100);
+  const seconds = ((performance.now() - from) / 1000).toFixed(1);
+  report(`late: the messages ${[...ids].join(', ')} ${isOver() ? 'came' : 'have not all come'} ${seconds} s after all stood still`);
+}
+
 /** How many lines a story has at most. */
 const storyLines = 40;
 
@@ -199,6 +213,7 @@ export async function runOrder(stores: ChaosStores, plan: OrderPlan): Promise<Or
         faults.length > 0 && injectFaults(shuffled(faults), faultEveryMs, () => !isRunning(), report),
       ]);
       await waitUntilQuiet(clients, oracle, kind === 'none' ? quietMs : quietAfterFaultsMs);
+      if (kind === 'all') await waitForLate(clients, oracle, report);
       messages += clients.reduce((sum, { received }) => sum + received.length, 0);
       oracle.check(clients);
       for (const client of clients) for (const problem of await client.compare()) oracle.fault(client, ...problem);
