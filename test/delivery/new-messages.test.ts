@@ -39,6 +39,14 @@ describe('Messages: new ones, whose MESSAGE_CREATE is not in an outbox', () => {
     expect(entry?.data.nonce).to.equal('of the sender');
   });
 
+  it('one whose id is that up to which a run of the sweep looks is sent, too', async () => {
+    const id = await post();
+    await sweepNewMessagesNow(api.worker, id);
+    await sweepNewMessagesNow(api.worker);
+    await relay();
+    expect(await created()).to.deep.equal([id]);
+  });
+
   it('the age of pending events tells of it when no sweep runs', async () => {
     await relayEvents(api.worker, 'server', server.id); // acknowledged, unlike what a relay of the channel relays first
     await post();

@@ -74,13 +74,13 @@ const writeSize = 100;
  * its outbox, where the relay finds it; and so is that of an insert that took effect although it was to be given up (docs/delivery.md#new-messages).
  */
 export async function sweepNewMessages(platform: WorkerPlatform): Promise<void> {
-  const { below, doubtful } = await platform.messageOrder.readEndedInserts();
+  const { upTo, doubtful } = await platform.messageOrder.readEndedInserts();
   await addToOutboxes(platform, doubtful);
   let startMs = performance.now();
-  for (let from = await platform.logState.readAnnounced(); from < below && !platform.shares.hasEnded(); startMs = performance.now()) {
-    const end = [below, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
+  for (let from = await platform.logState.readAnnounced(); from < upTo && !platform.shares.hasEnded(); startMs = performance.now()) {
+    const end = [upTo, composeId(idTimeMs(from) + pageMs, 0, 0)].sort()[0] as string;
     const page = await platform.db.messages
-      .find({ _id: { $gt: from, $lt: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })
+      .find({ _id: { $gt: from, $lte: end }, isNew: true }, { projection: { channelId: 1, serverId: 1, thread: 1 } })
       .sort({ _id: 1 })
       .limit(pageSize)
       .hint('_id_')

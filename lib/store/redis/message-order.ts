@@ -74,8 +74,8 @@ return oldestInFlight(KEYS[1], now)
 
 /** The inserts that have ended. */
 export interface EndedInserts {
-  /** No insert with an id below it is under way. */
-  below: string;
+  /** No insert with this id, or one below it, is under way. */
+  upTo: string;
   /** Messages whose insert was not reported in time. It may still take effect although the database was to give it up. */
   doubtful: Pick<MessageDoc, '_id' | 'channelId'>[];
 }
@@ -213,7 +213,7 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
       const nowMs = Math.min(...replies.map(([ms]) => Number(ms)));
       const doubtful = replies.flatMap(([, ...inserts]) => inserts).map((insert) => insert.split(' ') as [string, string]);
       return {
-        below: composeId(nowMs - inFlightTtlMs * timeoutFactor, 0, 0),
+        upTo: composeId(nowMs - inFlightTtlMs * timeoutFactor, 0, 0),
         doubtful: doubtful.map(([entry, channelId]) => ({ _id: parseEntryId(entry) as string, channelId })),
       };
     },
