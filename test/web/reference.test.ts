@@ -192,7 +192,7 @@ describe('web: the reference for developers', () => {
       await add.getByLabel('messageId').fill(message.id);
       await add.getByLabel('emoji').fill(emoji);
       await add.getByRole('button', { name: 'Send' }).click();
-      await add.locator('.ref-result').getByText('204').waitFor();
+      await add.locator('.ref-result').getByText('204 No Content').waitFor();
     }
     expect((await messagesIn(channelId))[0]?.reactions.map(({ emoji }) => emoji)).to.deep.equal(['👍', '👎']);
 
@@ -205,7 +205,7 @@ describe('web: the reference for developers', () => {
     await remove.getByRole('button', { name: 'Send' }).click();
     expect(await messagesIn(channelId)).to.have.length(1);
     await page.getByRole('dialog').getByRole('button', { name: 'Send DELETE' }).click();
-    await remove.locator('.ref-result').getByText('204').waitFor();
+    await remove.locator('.ref-result').getByText('204 No Content').waitFor();
     expect(await messagesIn(channelId)).to.deep.equal([]);
 
     expect(sent).to.have.length(5);
