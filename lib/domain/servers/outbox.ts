@@ -117,8 +117,8 @@ async function* read(platform: WorkerPlatform, serverId: string, { relayed, isPa
 }
 
 /**
- * The pending events with times before the horizon, without those of `relayed` that are still in the log. Each batch continues at the `outboxAt` where the last one ended: index entries of acknowledged events stay
- * until the database cleans up, and would be read again.
+ * The pending events with times before the horizon, without those of `relayed` that are still in the log. Each batch continues at the `outboxAt` where the last
+ * one ended: index entries of acknowledged events stay until the database cleans up, and would be read again.
  */
 async function* readUntil(
   platform: WorkerPlatform,
