@@ -31,12 +31,15 @@ if (!recordFile) {
 const helpers = ['database', 'insert', 'batched-reads', 'delete-in-batches'].map((name) => `lib/store/mongo/${name}.ts`);
 
 /** A path of the sources from the location in a stack frame, which may be in the compiled code; null for other code. */
-function toSourcePath(location: string | null | undefined): string | null {
-  const path = location?.startsWith('file://') ? fileURLToPath(location) : location;
-  if (!path?.startsWith(root) || path.includes('/node_modules/')) return null;
+function toSourcePath(location: string): string | null {
+  const path = location.startsWith('file://') ? fileURLToPath(location) : location;
+  if (!path.startsWith(root) || path.includes('/node_modules/')) return null;
   const source = path.slice(root.length).replace(/^dist\/(.*)\.js$/, '$1.ts');
   return source.startsWith('test/queries/') ? null : source;
 }
+
+/** The results of `toSourcePath` so far: each query asks for many. */
+const sourcePaths = new Map<string, string | null>();
 
 /** The file and function of the product that makes the query that is being sent; null if a test makes it. */
 function findCaller(): string | null {
@@ -47,7 +50,9 @@ function findCaller(): string | null {
   const frames = new Error('stack').stack as unknown as NodeJS.CallSite[];
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
   const calls = frames.flatMap((frame) => {
-    const file = toSourcePath(frame.getFileName());
+    const location = frame.getFileName() ?? '';
+    const file = sourcePaths.get(location) ?? toSourcePath(location);
+    sourcePaths.set(location, file);
     return file ? [{ file, name: frame.getFunctionName()?.replace(/^Object\./, '') ?? '' }] : [];
   });
   const at = calls.findIndex(({ file }) => !helpers.includes(file));

@@ -37,12 +37,14 @@ const conditionLists = ['$or', '$and', '$nor'];
 /** Operators with a list of values, which is as good as one value. */
 const valueLists = ['$in', '$nin', '$all'];
 
-/** The fields of a collection whose values decide which partial index a query can use, with these values. */
-function findIndexedValues(collection: string): Map<string, unknown> {
-  const schema = Object.values(schemas).find((one) => one.get('collection') === collection);
-  const conditions = (schema?.indexes() ?? []).map(([, options]) => options?.partialFilterExpression ?? {});
-  return new Map(conditions.flatMap((one) => Object.entries(one).filter(([, value]) => !isPlain(value))));
-}
+/** For each collection the fields whose values decide which partial index a query can use, with these values. */
+const indexedValues = new Map(
+  Object.values(schemas).map((schema) => {
+    const conditions = schema.indexes().map(([, options]) => options?.partialFilterExpression ?? {});
+    const fields = conditions.flatMap((one) => Object.entries(one).filter(([, value]) => !isPlain(value)));
+    return [schema.get('collection'), new Map<string, unknown>(fields)];
+  }),
+);
 
 const uniqueOf = <T>(values: readonly T[]): T[] => [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
 /** Compares values by their JSON. */
@@ -61,17 +63,17 @@ function toExpressionShape(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toValueShape(key, inner)]));
 }
 
-function toConditionShape(field: string, value: unknown, indexedValues: ReadonlyMap<string, unknown>): unknown {
-  if (value === null || value === 0 || typeof value === 'boolean' || indexedValues.get(field) === value) return value;
+function toConditionShape(field: string, value: unknown, ofCollection: ReadonlyMap<string, unknown>): unknown {
+  if (value === null || value === 0 || typeof value === 'boolean' || ofCollection.get(field) === value) return value;
   if (!isPlain(value)) return placeholderOf(value);
   const operators = Object.entries(value).map(([operator, operand]): [string, unknown] => {
     if (operator === '$exists') return [operator, operand];
-    if (operator === '$elemMatch') return [operator, toFilterShape(operand as Document, indexedValues)];
+    if (operator === '$elemMatch') return [operator, toFilterShape(operand as Document, ofCollection)];
     if (valueLists.includes(operator)) {
-      const values = (operand as unknown[]).map((one) => toConditionShape(field, one, indexedValues));
+      const values = (operand as unknown[]).map((one) => toConditionShape(field, one, ofCollection));
       return [operator, values.length === 0 ? ['<string>'] : uniqueOf(values).toSorted(byText)];
     }
-    return [operator, toConditionShape(field, operand, indexedValues)];
+    return [operator, toConditionShape(field, operand, ofCollection)];
   });
   return Object.fromEntries(operators.sort(byKey));
 }
@@ -80,14 +82,14 @@ function toConditionShape(field: string, value: unknown, indexedValues: Readonly
 const toFirstElement = (path: string): string => path.replaceAll(/\.\d+\./g, '.0.');
 
 /** A filter without its values, its fields in the order of their names. */
-function toFilterShape(filter: Document, indexedValues: ReadonlyMap<string, unknown>): Document {
+function toFilterShape(filter: Document, ofCollection: ReadonlyMap<string, unknown>): Document {
   const conditions = Object.entries(filter).map(([field, value]): [string, unknown] => {
     if (conditionLists.includes(field)) {
-      const shapes = (value as Document[]).map((one) => toFilterShape(one, indexedValues));
+      const shapes = (value as Document[]).map((one) => toFilterShape(one, ofCollection));
       return [field, uniqueOf(shapes).toSorted(byText)];
     }
     if (field === '$expr') return [field, toExpressionShape(value)];
-    return [toFirstElement(field), toConditionShape(field, value, indexedValues)];
+    return [toFirstElement(field), toConditionShape(field, value, ofCollection)];
   });
   return Object.fromEntries(conditions.sort(byKey));
 }
@@ -99,7 +101,7 @@ const limitMax = 2_000;
 export function toShape({ collection, filter, sort, hint, limit, stages }: Query): Shape {
   return {
     collection,
-    filter: toFilterShape(filter, findIndexedValues(collection)),
+    filter: toFilterShape(filter, indexedValues.get(collection) ?? new Map<string, unknown>()),
     ...(sort && Object.keys(sort).length > 0 && { sort }),
     ...(hint !== undefined && { hint: typeof hint === 'string' ? hint : JSON.stringify(hint) }),
     ...(limit && limit <= limitMax && { limit: limit === 1 ? 'one' : 'some' }),
