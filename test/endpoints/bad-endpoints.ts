@@ -3,14 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { EndpointStep } from '../../lib/contract/endpoint.ts';
-import { createOutbound, type Outbound } from '../../lib/outbound/request.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { createOutbound } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
-import { type Bot, makeApplication, makePerson } from '../harness/factories.ts';
 import { fillPort } from '../harness/full-port.ts';
-import type { Caller } from '../harness/requests.ts';
 import { type Site, startSite } from '../harness/site.ts';
-import { make, use } from '../harness/use.ts';
 
 /** A URL that fails its ping: at which step, and with which HTTP status. */
 export interface BadEndpoint {
@@ -108,19 +104,8 @@ const badUrls = (port: number): string[] => [
   ].map((host) => `https://${host}:${port}/pong`),
 ];
 
-/** Endpoints on loopback, one for each way to fail and one that passes. `outbound` is the real client, with DNS names and a certificate authority of the test. */
-export interface BadEndpoints {
-  outbound: Outbound;
-  /** The URL that passes. */
-  good: string;
-  bad: BadEndpoint[];
-  /** How many connections reached the site that no ping may reach. */
-  forbiddenConnections(): number;
-  close(): Promise<void>;
-}
-
-/** Starts all endpoints. */
-export async function startBadEndpoints(): Promise<BadEndpoints> {
+/** Starts endpoints on loopback, one for each way to fail and one that passes. */
+export async function startBadEndpoints() {
   const certificates = {
     'bot.example': await makeCertificate(['bot.example']),
     'expired.example': await makeCertificate(['expired.example'], -1),
@@ -179,48 +164,17 @@ export async function startBadEndpoints(): Promise<BadEndpoints> {
     ca: ['bot.example', 'expired.example', 'other.example'].map((name) => certificates[name as keyof typeof certificates].cert).join(''),
   });
   return {
+    /** The real client, with DNS names and a certificate authority of the test. */
     outbound,
+    /** The URL that passes. */
     good: `https://bot.example:${main}/pong`,
     bad,
+    /** How many connections reached the site that no ping may reach. */
     forbiddenConnections: () => forbidden.opened(),
-    async close() {
+    async close(): Promise<void> {
       full.close();
       mute.close();
       await Promise.all([...sites, forbidden].map((site) => site.close()));
     },
   };
-}
-
-/**
- * Starts the endpoints and an API that reaches no others, with a person who owns the application `spare`. `checkAll` runs `check` for every bad endpoint and
- * returns the failures. The checks that take 3 seconds run in parallel from the start, each with an application of its own.
- */
-export function useBadEndpoints(check: (bad: BadEndpoint, bot: Bot) => Promise<void>): {
-  api: TestApi;
-  endpoints: BadEndpoints;
-  owner: Caller;
-  spare: Bot;
-  checkAll(): Promise<string[]>;
-} {
-  const slow = new Map<BadEndpoint, Promise<void>>();
-  after(() => Promise.allSettled(slow.values()));
-  const api = use(startTestApi);
-  const endpoints = use(startBadEndpoints);
-  const owner = make(() => makePerson(api));
-  const spare = make(() => makeApplication(api, owner));
-  before(() => {
-    Object.assign(api.platform, { outbound: endpoints.outbound });
-    for (const bad of endpoints.bad.filter(({ hangs }) => hangs)) {
-      const run = makeApplication(api, owner).then((bot) => check(bad, bot));
-      run.catch(() => undefined);
-      slow.set(bad, run);
-    }
-  });
-  const checkAll = async (): Promise<string[]> => {
-    const faults: string[] = [];
-    for (const bad of endpoints.bad)
-      await (slow.get(bad) ?? check(bad, spare)).catch((error: Error) => faults.push(`${bad.what}: ${error.message}`));
-    return faults;
-  };
-  return { api, endpoints, owner, spare, checkAll };
 }

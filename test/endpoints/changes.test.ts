@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { expireUnanswered } from '../../lib/domain/jobs/interactions.ts';
 import { seal } from '../../lib/store/seal.ts';
 import { reply } from '../harness/endpoint.ts';
+import { setOverwrite } from '../harness/factories.ts';
+import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 import { startRaceFixture } from './race-fixture.ts';
 
@@ -19,6 +21,8 @@ describe('Interactions Endpoint: changes between the use of a command and its re
     expect(await fixture.answersTo(id)).to.deep.equal([]);
     return (await fixture.stored(id)).delivery;
   };
+  const call = (status: number, method: string, path: string, body?: object): Promise<unknown> =>
+    send(fixture.api, status, fixture.person, method, path, body);
   const failed = (reason: string) => ({ status: null, ms: 0, outcome: 'failed', reason });
 
   it('sends and logs nothing when a callback answered before the job ran', async () => {
@@ -34,6 +38,7 @@ describe('Interactions Endpoint: changes between the use of a command and its re
       await fixture.age(id, 3_000);
       if (ended) await expireUnanswered(fixture.worker, id);
       expect(await expectNothingSent(id)).to.equal(undefined);
+      expect(await fixture.logged(id)).to.equal(null);
     }
   });
 
@@ -56,63 +61,48 @@ describe('Interactions Endpoint: changes between the use of a command and its re
     const id = await fixture.use();
     const reason = 'the signing secret cannot be decrypted; reset it in the developer portal';
     expect(await expectNothingSent(id)).to.deep.equal(failed(reason));
-    expect((await fixture.api.call('POST', `${application()}/signing-secret`, { as: fixture.asPerson })).status).to.equal(200);
+    await call(200, 'POST', `${application()}/signing-secret`);
     const next = await fixture.use();
     await fixture.post(next);
     expect(fixture.posted()).to.deep.equal([next]);
   });
 
-  it('sends nothing after the URL was removed', async () => {
-    const id = await fixture.use();
-    const body = { interactionsEndpointUrl: null };
-    expect((await fixture.api.call('PATCH', application(), { as: fixture.asPerson, body })).status).to.equal(200);
-    expect(await expectNothingSent(id)).to.deep.equal(failed('the application no longer has an Interactions Endpoint URL'));
-    expect(await fixture.logged(id)).to.deep.equal([null, 'failed', 'the application no longer has an Interactions Endpoint URL']);
-  });
-
   it('posts only to the current URL after it was changed', async () => {
     const id = await fixture.use();
-    const body = { interactionsEndpointUrl: `${fixture.endpoint.site.url}/moved` };
-    expect((await fixture.api.call('PATCH', application(), { as: fixture.asPerson, body })).status).to.equal(200);
+    await call(200, 'PATCH', application(), { interactionsEndpointUrl: `${fixture.endpoint.site.url}/moved` });
     const asked = fixture.endpoint.site.asked.length;
     await fixture.post(id);
     expect(fixture.endpoint.site.asked.slice(asked)).to.deep.equal(['/moved']);
     expect(fixture.posted()).to.deep.equal([id]);
   });
 
+  const channel = (): string => `/api/channels/${fixture.channelId}`;
+  const botAsMember = (): string => `/api/servers/${fixture.seeded.serverId}/members/${fixture.bot.id}`;
+  const hideChannel = () => setOverwrite(fixture.api, fixture.person, fixture.channelId, fixture.bot.id, 0, 1);
+  const noUrl = 'the application no longer has an Interactions Endpoint URL';
+  const noView = 'the bot can no longer view the channel';
+  for (const [what, act, reason] of [
+    ['the URL was removed', () => call(200, 'PATCH', application(), { interactionsEndpointUrl: null }), noUrl],
+    ['the bot was removed from the server', () => call(204, 'DELETE', botAsMember()), noView],
+    ['the channel was hidden from the bot', () => hideChannel(), noView],
+    ['the channel was deleted', () => call(204, 'DELETE', channel()), noView],
+  ] as const)
+    it(`sends nothing after ${what}`, async () => {
+      const id = await fixture.use();
+      await act();
+      expect(await expectNothingSent(id)).to.deep.equal(failed(reason));
+      expect(await fixture.logged(id)).to.deep.equal([null, 'failed', reason]);
+    });
+
   it('sends nothing after the application was deleted', async () => {
     const id = await fixture.use();
-    expect((await fixture.api.call('DELETE', application(), { as: fixture.asPerson })).status).to.equal(204);
+    await call(204, 'DELETE', application());
     await expectNothingSent(id);
-  });
-
-  it('sends nothing after the bot was removed from the server', async () => {
-    const id = await fixture.use();
-    const path = `/api/servers/${fixture.seeded.serverId}/members/${fixture.bot.id}`;
-    expect((await fixture.api.call('DELETE', path, { as: fixture.asPerson })).status).to.equal(204);
-    expect(await expectNothingSent(id)).to.deep.equal(failed('the bot can no longer view the channel'));
-  });
-
-  it('sends nothing after the channel was hidden from the bot', async () => {
-    const id = await fixture.use();
-    const overwrites = [{ id: fixture.bot.id, allow: 0, deny: 1 }];
-    await fixture.api.platform.accessVersions.runChange({ servers: [fixture.seeded.serverId] }, () =>
-      fixture.api.platform.db.channels.updateOne({ _id: fixture.channelId }, { $set: { overwrites } }),
-    );
-    expect(await expectNothingSent(id)).to.deep.equal(failed('the bot can no longer view the channel'));
-  });
-
-  it('sends nothing after the channel was deleted', async () => {
-    const id = await fixture.use();
-    expect((await fixture.api.call('DELETE', `/api/channels/${fixture.channelId}`, { as: fixture.asPerson })).status).to.equal(204);
-    expect(await expectNothingSent(id)).to.deep.equal(failed('the bot can no longer view the channel'));
   });
 
   it('does not apply an answer when the channel was deleted during the request', async () => {
     fixture.endpoint.answer((received, response) => {
-      void fixture.api
-        .call('DELETE', `/api/channels/${fixture.channelId}`, { as: fixture.asPerson })
-        .then(() => reply(200, { type: 'message', content: 'x' })(received, response));
+      void call(204, 'DELETE', channel()).then(() => reply(200, { type: 'message', content: 'x' })(received, response));
     });
     const id = await fixture.use();
     await fixture.post(id);

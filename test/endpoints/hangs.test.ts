@@ -5,7 +5,7 @@ import { freePort } from '../../apps/local/probe.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { OutboundRequest } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
-import { type Answering, reply } from '../harness/endpoint.ts';
+import type { Answering } from '../harness/endpoint.ts';
 import { postWhole, useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { fillPort } from '../harness/full-port.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
@@ -145,14 +145,6 @@ describe('Interactions Endpoint: the 3 seconds', () => {
     return asked[0]?.timeoutMs ?? 0;
   };
 
-  it('sends and logs nothing after the 3 seconds', async () => {
-    const id = await fixture.use();
-    await fixture.age(id, limits.answerWindowMs);
-    await endpointFixture.post(id);
-    expect(posted()).not.to.include(id);
-    expect(await endpointFixture.logged(id)).to.equal(null);
-  });
-
   it('gives the request the time that is left since the use, by the database’s clock', async () => {
     for (const shift of [-3_600_000, 0, 3_600_000]) {
       const id = await fixture.use();
@@ -182,17 +174,4 @@ describe('Interactions Endpoint: the 3 seconds', () => {
     expect(posted()).not.to.include(id);
     expect(await endpointFixture.logged(id)).to.deep.equal([null, 'failed', 'the 3 seconds were over before the request could be sent']);
   });
-
-  for (const body of [message, { ...message, ephemeral: true }, { type: 'defer' }])
-    it(`does not apply ${JSON.stringify(body)} after the 3 seconds`, async () => {
-      const id = await fixture.use();
-      endpointFixture.endpoint.answer((received, response) => {
-        void fixture.age(id, limits.answerWindowMs).then(() => reply(200, body)(received, response));
-      });
-      await endpointFixture.post(id);
-      expect(await endpointFixture.logged(id)).to.deep.equal([200, 'failed', 'interaction_expired: This interaction has expired.']);
-      expect(await endpointFixture.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await fixture.relayedStates(id)).to.deep.equal(['expired']);
-      expect(await fixture.messages()).to.deep.equal([]);
-    });
 });

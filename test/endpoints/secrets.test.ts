@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { dumpRedis } from '../harness/dumps.ts';
-import { type Answering, reply } from '../harness/endpoint.ts';
+import { type Answering, type Received, reply } from '../harness/endpoint.ts';
 import { useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
 import { isReady } from '../harness/stack.ts';
@@ -47,37 +47,29 @@ describe('Interactions Endpoint: secrets', () => {
 
   it('no log, job, Redis key, document or reason contains a token or the signing secret', async function readAll() {
     const path = `/api/applications/${fixture.bot.applicationId}`;
-    const { body: application } = await fixture.api.call<{ signingSecret: string }>('GET', path, { as: fixture.asPerson });
-    const secrets = [application.signingSecret, fixture.api.platform.config.APP_KEY.toString('base64')];
+    const { body } = await fixture.api.call<{ signingSecret: string }>('GET', path, { as: fixture.asPerson });
+    const secret = body.signingSecret;
+    const secrets = [secret, fixture.api.platform.config.APP_KEY.toString('base64')];
     const tokenOf = (id: unknown): string => deriveInteractionToken(fixture.api.platform.config.APP_KEY, String(id));
     const found: string[] = [];
-    const echo = ({ json, headers }: { json: Record<string, unknown>; headers: object }): object => ({
-      token: json.token,
-      secret: application.signingSecret,
-      headers,
-    });
-    const ways: Answering[] = [
-      (received, response) =>
-        reply(200, { ...echo(received), type: String(received.json.token), content: application.signingSecret })(received, response),
-      (received, response) => reply(200, { [String(received.json.token)]: 1, [application.signingSecret]: 2 })(received, response),
-      (received, response) => reply(200, `{"${String(received.json.token)}${application.signingSecret}`)(received, response),
-      (received, response) =>
-        reply(302, echo(received), { location: `https://${application.signingSecret}.example/${String(received.json.token)}` })(
-          received,
-          response,
-        ),
-      (received, response) =>
-        reply(500, echo(received), { [`x-${application.signingSecret}`]: String(received.json.token) })(received, response),
-      ({ json }, response) => void response.socket?.end(`HTTP/1.1 200 ${String(json.token)}\r\n${application.signingSecret}\r\n\r\n`),
-      (received, response) => reply(200)(received, response),
-      (received, response) => reply(200, { type: 'defer', ...echo(received) })(received, response),
+    const echo = ({ headers }: Received, token: string): object => ({ token, secret, headers });
+    /** Responses that contain the token and the secret wherever an endpoint may put them. */
+    const ways: ((received: Received, token: string) => Answering)[] = [
+      (received, token) => reply(200, { ...echo(received, token), type: token, content: secret }),
+      (_received, token) => reply(200, { [token]: 1, [secret]: 2 }),
+      (_received, token) => reply(200, `{"${token}${secret}`),
+      (received, token) => reply(302, echo(received, token), { location: `https://${secret}.example/${token}` }),
+      (received, token) => reply(500, echo(received, token), { [`x-${secret}`]: token }),
+      (_received, token) => (_sent, response) => void response.socket?.end(`HTTP/1.1 200 ${token}\r\n${secret}\r\n\r\n`),
+      () => reply(200),
+      (received, token) => reply(200, { type: 'defer', ...echo(received, token) }),
     ];
-    const byId = new Map<string, Answering>();
+    const byId = new Map<string, (typeof ways)[number]>();
     for (const way of ways) byId.set(await fixture.use(), way);
     secrets.push(...[...byId.keys()].map(tokenOf));
     endpointFixture.endpoint.answer((received, response) => {
       expect(received.json.token).to.equal(tokenOf(received.json.id));
-      const answer = (): void => byId.get(String(received.json.id))?.(received, response);
+      const answer = (): void => byId.get(String(received.json.id))?.(received, tokenOf(received.json.id))(received, response);
       if (found.length > 1) return answer();
       return void allOfRedis().then((during) => (found.push(during), answer()));
     });
@@ -91,12 +83,12 @@ describe('Interactions Endpoint: secrets', () => {
     for (const id of byId.keys()) {
       const route = `http://127.0.0.1:${port}/api/interactions/${id}/${tokenOf(id)}`;
       const headers = { 'Content-Type': 'application/json' };
-      for (const [tail, body] of [
+      for (const [tail, text] of [
         ['callback', '{"type":"message","content":"x"}'],
         ['callback', '{'],
         ['followup', '{"content":"x"}'],
       ])
-        await fetch(`${route}/${tail}`, { method: 'POST', headers, body: String(body) });
+        await fetch(`${route}/${tail}`, { method: 'POST', headers, body: String(text) });
     }
     await fixture.api.call('POST', `${path}/interactions-endpoint/test`, { as: fixture.asPerson });
     found.push(await allOfRedis(), await allOfMongo(), JSON.stringify(await endpointFixture.log()));
@@ -105,6 +97,6 @@ describe('Interactions Endpoint: secrets', () => {
     found.push(output);
 
     expect(output).to.include('/api/interactions/{interactionId}/{interactionToken}/callback').and.to.include('"role":"worker"');
-    for (const text of found) for (const secret of secrets) expect(text.includes(secret), secret).to.equal(false);
+    for (const text of found) for (const one of secrets) expect(text.includes(one), one).to.equal(false);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { CommandInput } from '../../lib/contract/command.ts';
 import { signRequest } from '../../lib/store/seal.ts';
+import { option } from '../api/interactions/command-fixture.ts';
 import type { Received } from '../harness/endpoint.ts';
 import { postWhole, useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { isGenuine } from './verify.ts';
@@ -37,11 +37,6 @@ describe('X-Service-Signature', () => {
 describe('Interactions Endpoint: requests', () => {
   const { endpointFixture, fixture } = useEndpointFixture();
   let secret: string;
-  const option = (name: string, type: 'string' | 'integer' | 'boolean'): NonNullable<CommandInput['options']>[number] => ({
-    name,
-    description: 'x',
-    type,
-  });
   before(async () => {
     await fixture.register([
       { name: 'say', description: 'x', options: [option('text', 'string'), option('count', 'integer'), option('loud', 'boolean')] },
@@ -100,12 +95,14 @@ describe('Interactions Endpoint: requests', () => {
     expect(await isGenuine({ ...latest(), headers: later }, secret, 1_800_000_000)).to.equal(false);
   });
 
-  it('pings are signed like deliveries', async () => {
+  it('pings are signed like deliveries: a save and a test send one each, and nothing else', async () => {
+    const { site, received } = endpointFixture.endpoint;
     const before = Math.floor(Date.now() / 1000);
     expect((await fixture.api.call('POST', `${path()}/interactions-endpoint/test`, { as: fixture.asPerson })).body).to.include({
       ok: true,
     });
     expect(endpointFixture.endpoint.pings).to.have.length(2);
+    expect(site.opened() - received.length).to.equal(2);
     for (const ping of endpointFixture.endpoint.pings) {
       expect(ping.bytes.toString()).to.equal('{"type":"ping"}');
       expect(await isGenuine(ping, secret, timeOf(ping))).to.equal(true);

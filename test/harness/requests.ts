@@ -27,7 +27,8 @@ export async function refused(
   body?: unknown,
 ): Promise<{ code: string; message: string; missing?: string[]; errors?: { path: string; message: string }[]; retryAfter?: number }> {
   const answer = await api.call<Awaited<ReturnType<typeof refused>>>(method, path, { as: as?.as, body });
-  expectError(answer, status, code, `${method} ${path}`);
+  const sent = body === undefined ? '' : JSON.stringify(body).slice(0, 200);
+  expectError(answer, status, code, `${method} ${path} ${sent}`);
   return answer.body;
 }
 

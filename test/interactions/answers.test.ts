@@ -1,9 +1,13 @@
 // Tests of interactions: their states, the answers of bots to commands, and the jobs that relay and expire them.
 import { expect } from 'chai';
+import { everyoneDefault, permissionBits } from '../../lib/base/permissions.ts';
+import { restoreAccount, suspendAccount } from '../../lib/domain/accounts/suspensions.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
-import { changeChannel } from '../harness/crosspost.ts';
 import { expectError } from '../harness/expect-error.ts';
+import { makePerson, setOverwrite, withEveryone } from '../harness/factories.ts';
 import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
+import { interceptNext } from '../harness/intercept.ts';
+import { send } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 
 describe('Interaction: answers', () => {
@@ -11,23 +15,15 @@ describe('Interaction: answers', () => {
 
   const runRelay = (id: string): Promise<void> => relayEvents(fixture.worker, 'interaction', id);
   const answer = (id: string, body: object = { content: 'x' }) => fixture.send('callback', id, { type: 'message', ...body });
-  /** Runs `act` while the channel has these overwrites. */
-  const withOverwrites = async (overwrites: { id: string; allow: number; deny: number }[], act: () => Promise<void>): Promise<void> => {
-    const set = (value: typeof overwrites) =>
-      changeChannel(fixture.api.platform, fixture.seeded.serverId, fixture.channelId, { overwrites: value });
-    await set(overwrites);
+  /** Runs `act` while the channel denies these permissions to the bot. */
+  const withDenied = async (deny: number, act: () => Promise<void>): Promise<void> => {
+    await setOverwrite(fixture.api, fixture.person, fixture.channelId, fixture.bot.id, 0, deny);
     try {
       await act();
     } finally {
-      await set([]);
+      await setOverwrite(fixture.api, fixture.person, fixture.channelId, fixture.bot.id, 0, 0);
     }
   };
-
-  it('accepts an answer with only embeds', async () => {
-    const { status, body } = await answer(await fixture.use(), { embeds: [{ title: 't' }] });
-    expect(status).to.equal(201);
-    expect(body).to.deep.include({ content: '', embeds: [{ title: 't' }] });
-  });
 
   it('returns content that looks like an expression as typed', async () => {
     for (const content of ['$answer', '$$NOW', '$$REMOVE']) {
@@ -45,15 +41,19 @@ describe('Interaction: answers', () => {
     }
   });
 
-  it('resolves mentions with the bot’s own permissions', async () => {
-    const content = `<@${fixture.seeded.ownerId}> @everyone`;
-    const { body } = await answer(await fixture.use(), { content });
-    expect(body).to.deep.include({ mentions: [fixture.seeded.ownerId], mentionEveryone: false });
+  it('@everyone mentions only with the Mention Everyone permission of the bot, not of the person', async () => {
+    const { serverId, ownerId } = fixture.seeded;
+    const content = `@everyone <@${ownerId}> \`<@${fixture.bot.id}>\` <@&${serverId}>`;
+    const expected = { mentions: [ownerId], mentionRoles: [], mentionEveryone: false };
+    expect((await answer(await fixture.use(), { content })).body).to.deep.include(expected);
+    await withEveryone(fixture.api, fixture.person, serverId, everyoneDefault | permissionBits['Mention Everyone'], async () => {
+      expect((await answer(await fixture.use(), { content })).body).to.deep.include({ ...expected, mentionEveryone: true });
+    });
   });
 
   it('accepts answers and follow-ups where the bot lacks Send Messages', async () => {
     const id = await fixture.use();
-    await withOverwrites([{ id: fixture.bot.id, allow: 0, deny: 2 }], async () => {
+    await withDenied(permissionBits['Send Messages'], async () => {
       expect((await answer(id)).status).to.equal(201);
       expect((await fixture.send('followup', id, { content: 'more' })).status).to.equal(201);
     });
@@ -61,7 +61,7 @@ describe('Interaction: answers', () => {
 
   it('answers 403 missing_permission while the bot cannot view the channel, and accepts an answer later', async () => {
     const id = await fixture.use();
-    await withOverwrites([{ id: fixture.bot.id, allow: 0, deny: 1 }], async () => {
+    await withDenied(permissionBits['View Channel'], async () => {
       for (const body of [{ type: 'defer' }, { type: 'message', content: 'x' }])
         expectError(await fixture.send('callback', id, body), 403, 'missing_permission');
     });
@@ -89,8 +89,8 @@ describe('Interaction: answers', () => {
   it('repeats the first response for the same Idempotency-Key, and stores no token', async () => {
     const id = await fixture.use();
     const headers = { 'Idempotency-Key': 'again' };
-    const send = () => fixture.send('callback', id, { type: 'message', content: 'x' }, headers);
-    const [first, second] = [await send(), await send()];
+    const repeat = () => fixture.send('callback', id, { type: 'message', content: 'x' }, headers);
+    const [first, second] = [await repeat(), await repeat()];
     expect(first.status).to.equal(201);
     expect(second).to.deep.include({ status: 201, body: first.body });
     expectError(await answer(id), 409, 'already_answered');
@@ -123,7 +123,7 @@ describe('Interaction: answers', () => {
       for (const method of ['GET', 'DELETE']) expect((await fixture.api.call(method, path, { as: fixture.asBot })).status).to.equal(404);
     });
 
-    it('is the default of only the first follow-up after an ephemeral defer', async () => {
+    it('is the default of only the first follow-up after an ephemeral defer, which can set ephemeral: false', async () => {
       const before = await fixture.messages();
       const id = await fixture.use();
       await fixture.send('callback', id, { type: 'defer', ephemeral: true });
@@ -133,14 +133,11 @@ describe('Interaction: answers', () => {
       expect((await fixture.send('followup', id, { content: 'second' })).body).not.to.have.property('ephemeral');
       expect((await fixture.send('followup', id, { content: 'third', ephemeral: true })).body).to.include({ ephemeral: true });
       expect(await fixture.messages()).to.have.length(before.length + 1);
-    });
-
-    it('the first follow-up after an ephemeral defer can set ephemeral: false', async () => {
-      const id = await fixture.use();
-      await fixture.send('callback', id, { type: 'defer', ephemeral: true });
-      const { body } = await fixture.send('followup', id, { content: 'shown', ephemeral: false });
+      const other = await fixture.use();
+      await fixture.send('callback', other, { type: 'defer', ephemeral: true });
+      const { body } = await fixture.send('followup', other, { content: 'shown', ephemeral: false });
       expect(body).not.to.have.property('ephemeral');
-      expect((await fixture.stored(id)).messageId).to.equal(body.id);
+      expect((await fixture.stored(other)).messageId).to.equal(body.id);
     });
   });
 
@@ -187,14 +184,11 @@ describe('Interaction: answers', () => {
 
     it('the callback returns its message although it was deleted meanwhile', async () => {
       const id = await fixture.use();
-      const collection = fixture.api.platform.db.messages;
-      const insert = collection.insertOne.bind(collection);
       // The DELETE comes when the answer is decided, and inserts the message before the callback does.
-      collection.insertOne = async (...args: Parameters<typeof insert>) => {
-        collection.insertOne = insert;
+      interceptNext(fixture.api.platform.db.messages, 'insertOne', async (real) => {
         expect((await original('DELETE', id)).status).to.equal(204);
-        return insert(...args);
-      };
+        return real();
+      });
       expect(await answer(id, { content: 'shown' }))
         .to.deep.include({ status: 201 })
         .and.nested.include({ 'body.content': 'shown' });
@@ -276,20 +270,55 @@ describe('Interaction: answers', () => {
       }
     });
   });
-});
 
-describe('Interaction: rate limits', () => {
-  it('do not apply to callbacks, unlike other routes without a login', async () => {
-    const fixture = await startInteractionFixture({ RATE_LIMIT: '1/5' });
-    try {
-      const id = await fixture.use();
-      const sends = Array.from({ length: 20 }, () => fixture.send('callback', id, { type: 'message', content: 'x' }));
-      const statuses = (await Promise.all(sends)).map(({ status }) => status);
-      expect(statuses).to.have.members([201, ...Array.from({ length: 19 }, () => 409)]);
-      const others = await Promise.all(Array.from({ length: 20 }, () => fixture.api.call('GET', '/api/gateway')));
-      expect(others.map(({ status }) => status)).to.include(429);
-    } finally {
-      await fixture.close();
-    }
+  it('slow mode does not limit answers and follow-ups, and they start no cooldown', async () => {
+    const { channelId, asBot } = fixture;
+    const setSlowMode = (slowmodeSecs: number) =>
+      send(fixture.api, 200, fixture.person, 'PATCH', `/api/channels/${channelId}`, { slowmodeSecs });
+    await setSlowMode(60);
+    const post = async (): Promise<number> =>
+      (await fixture.api.call('POST', `/api/channels/${channelId}/messages`, { as: asBot, body: { content: 'x' } })).status;
+    for (let n = 0; n < 2; n++) expect((await answer(await fixture.use())).status).to.equal(201);
+    expect([await post(), await post()]).to.deep.equal([201, 429]);
+    const id = await fixture.use();
+    for (const route of ['callback', 'followup', 'followup'] as const)
+      expect((await fixture.send(route, id, { type: 'message', content: 'x' })).status).to.equal(201);
+    await setSlowMode(0);
+  });
+
+  it('403 account_suspended with any token while the owner of the application is suspended; the same tokens work afterward', async () => {
+    const { api, seeded, asPerson, bot, channelId } = fixture;
+    const owner = await makePerson(api);
+    const { db } = api.platform;
+    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { ownerId: owner.id } });
+    const [unanswered, deferred, answered] = [await fixture.use(), await fixture.use(), await fixture.use()];
+    expect((await fixture.send('callback', deferred, { type: 'defer' })).status).to.equal(204);
+    expect((await fixture.send('callback', answered, { type: 'message', content: 'x' })).status).to.equal(201);
+    const original = `/api/interactions/${answered}/${fixture.tokenOf(answered)}/original`;
+    const before = (await fixture.messages()).length;
+    await suspendAccount(api.platform, owner.id, undefined);
+    const refused = [
+      await fixture.send('callback', unanswered, { type: 'message', content: 'x' }),
+      await fixture.send('callback', unanswered, { type: 'message', content: 'x', ephemeral: true }),
+      await fixture.send('callback', unanswered, { type: 'defer' }),
+      await fixture.send('followup', deferred, { content: 'x' }),
+      await fixture.send('followup', answered, { content: 'x' }),
+      await fixture.send('followup', answered, { content: 'x', ephemeral: true }),
+      await api.call('GET', original),
+      await api.call('PATCH', original, { body: { content: 'y' } }),
+      await api.call('DELETE', original),
+    ];
+    for (const one of refused) expectError(one, 403, 'account_suspended');
+    expect(await fixture.messages()).to.have.length(before);
+    const invoke = () =>
+      api.call('POST', `/api/channels/${channelId}/commands/${fixture.commands.hello}/invoke`, { as: asPerson, body: {} });
+    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: 'https://endpoint.example/' } });
+    expectError(await invoke(), 409, 'bot_offline');
+    await restoreAccount(api.platform, owner.id);
+    expect((await invoke()).status).to.equal(202);
+    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: null, ownerId: seeded.ownerId } });
+    expect((await fixture.send('callback', unanswered, { type: 'message', content: 'x' })).status).to.equal(201);
+    expect((await fixture.send('followup', deferred, { content: 'x' })).status).to.equal(201);
+    expect((await api.call('DELETE', original)).status).to.equal(204);
   });
 });

@@ -6,61 +6,60 @@ import { use } from '../harness/use.ts';
 describe('Interaction: refused requests change nothing', () => {
   const fixture = use(startInteractionFixture);
 
-  /** Sends a body and expects that it is refused as invalid and changes nothing. */
-  const expectInvalid = (route: 'callback' | 'followup', id: string, body: unknown): Promise<void> =>
-    fixture.expectNoChange(async () => expectError(await fixture.send(route, id, body), 400, 'invalid_request'));
+  /** Expects that each body is refused as invalid and changes nothing. */
+  const expectInvalid = async (route: 'callback' | 'followup', id: string, bodies: Record<string, unknown>): Promise<void> => {
+    for (const [about, body] of Object.entries(bodies))
+      await fixture.expectNoChange(async () => expectError(await fixture.send(route, id, body), 400, 'invalid_request', about));
+  };
+  const message = (body: object): object => ({ type: 'message', ...body });
+  const badCallbacks: Record<string, unknown> = {
+    'no type': { content: 'x' },
+    'type pong': { type: 'pong' },
+    'nothing to show': { type: 'message' },
+    'blank content': message({ content: ' \n' }),
+    'invisible content': message({ content: '\u200b\u2060' }),
+    'no embeds': message({ embeds: [] }),
+    'an empty embed': message({ embeds: [{}] }),
+    'an invisible embed': message({ embeds: [{ title: '\u3164' }] }),
+    '2001 characters': message({ content: 'x'.repeat(2001) }),
+    '11 embeds': message({ embeds: Array.from({ length: 11 }, () => ({ title: 'x' })) }),
+    'content null': message({ content: null }),
+    'ephemeral as text': message({ content: 'x', ephemeral: 'true' }),
+    'broken JSON': '{"type":',
+    'a list': [],
+  };
 
-  describe('bodies of a callback', () => {
-    const bad: [about: string, body: unknown, status?: number][] = [
-      ['no type', { content: 'x' }],
-      ['type pong', { type: 'pong' }],
-      ['nothing to show', { type: 'message' }],
-      ['blank content', { type: 'message', content: ' \n' }],
-      ['no embeds', { type: 'message', embeds: [] }],
-      ['an empty embed', { type: 'message', embeds: [{}] }],
-      ['2001 characters', { type: 'message', content: 'x'.repeat(2001) }],
-      ['11 embeds', { type: 'message', embeds: Array.from({ length: 11 }, () => ({ title: 'x' })) }],
-      ['content null', { type: 'message', content: null }],
-      ['ephemeral as text', { type: 'message', content: 'x', ephemeral: 'true' }],
-      ['broken JSON', '{"type":'],
-      ['a list', []],
-    ];
-    for (const [about, body] of bad)
-      it(`answers 400 invalid_request: ${about}`, async () => {
-        const id = await fixture.use();
-        await expectInvalid('callback', id, body);
-        expect((await fixture.send('callback', id, { type: 'message', content: 'good' })).status).to.equal(201);
-      });
-
-    it('answers 400 instead of already_answered to a malformed body', async () => {
-      const id = await fixture.use();
-      expect((await fixture.send('callback', id, { type: 'defer' })).status).to.equal(204);
-      for (const [, body] of bad) await expectInvalid('callback', id, body);
-    });
-
-    it('answers 415 to another content type', async () => {
-      const id = await fixture.use();
-      const answer = await fixture.send('callback', id, 'type=message', { 'Content-Type': 'application/x-www-form-urlencoded' });
-      expectError(answer, 415, 'unsupported_media_type');
-    });
+  it('400 invalid_request for malformed callbacks, after which the interaction can still be answered', async () => {
+    const id = await fixture.use();
+    await expectInvalid('callback', id, badCallbacks);
+    expect((await fixture.send('callback', id, message({ content: 'good' }))).status).to.equal(201);
   });
 
-  describe('bodies of a follow-up', () => {
-    const bad: [about: string, body: unknown][] = [
-      ['nothing to show', {}],
-      ['blank content', { content: ' ' }],
-      ['2001 characters', { content: 'x'.repeat(2001) }],
-      ['11 embeds', { embeds: Array.from({ length: 11 }, () => ({ title: 'x' })) }],
-      ['ephemeral as text', { content: 'x', ephemeral: 'true' }],
-    ];
-    for (const [about, body] of bad)
-      it(`answers 400 invalid_request: ${about}`, async () => {
-        const id = await fixture.use();
-        await fixture.send('callback', id, { type: 'defer' });
-        await expectInvalid('followup', id, body);
-        const { body: first } = await fixture.send('followup', id, { content: 'good' });
-        expect((await fixture.stored(id)).messageId).to.equal(first.id);
-      });
+  it('400 instead of already_answered for malformed callbacks', async () => {
+    const id = await fixture.use();
+    expect((await fixture.send('callback', id, { type: 'defer' })).status).to.equal(204);
+    await expectInvalid('callback', id, badCallbacks);
+  });
+
+  it('415 for a callback of another content type', async () => {
+    const answer = await fixture.send('callback', await fixture.use(), 'type=message', {
+      'Content-Type': 'application/x-www-form-urlencoded',
+    });
+    expectError(answer, 415, 'unsupported_media_type');
+  });
+
+  it('400 invalid_request for malformed follow-ups, after which the next one is the answer', async () => {
+    const id = await fixture.use();
+    await fixture.send('callback', id, { type: 'defer' });
+    await expectInvalid('followup', id, {
+      'nothing to show': {},
+      'blank content': { content: ' ' },
+      '2001 characters': { content: 'x'.repeat(2001) },
+      '11 embeds': { embeds: Array.from({ length: 11 }, () => ({ title: 'x' })) },
+      'ephemeral as text': { content: 'x', ephemeral: 'true' },
+    });
+    const { body: first } = await fixture.send('followup', id, { content: 'good' });
+    expect((await fixture.stored(id)).messageId).to.equal(first.id);
   });
 
   describe('the token in the path', () => {

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
+import type { Answer } from '../harness/api.ts';
 import { type InteractionFixture, startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { bucketOf, inParallel, tally } from '../harness/requests.ts';
 
-describe('Interaction: limits on follow-ups', () => {
+describe('Interaction: rate limits', () => {
   /** Runs `act` with a fixture under this RATE_LIMIT. */
   const withRateLimit = async (rateLimit: string, act: (fixture: InteractionFixture) => Promise<void>): Promise<void> => {
     const fixture = await startInteractionFixture({ RATE_LIMIT: rateLimit });
@@ -14,13 +15,12 @@ describe('Interaction: limits on follow-ups', () => {
   };
   const message = { type: 'message', content: 'x' };
 
+  const content = 'more';
+  const edit = ({ api, tokenOf }: InteractionFixture, id: string): Promise<Answer> =>
+    api.call('PATCH', `/api/interactions/${id}/${tokenOf(id)}/original`, { body: { content } });
   for (const [what, send] of [
-    ['follow-ups', (fixture: InteractionFixture, id: string) => fixture.send('followup', id, { content: 'more' })],
-    [
-      'edits of the original',
-      (fixture: InteractionFixture, id: string) =>
-        fixture.api.call('PATCH', `/api/interactions/${id}/${fixture.tokenOf(id)}/original`, { body: { content: 'changed' } }),
-    ],
+    ['follow-ups', (fixture: InteractionFixture, id: string) => fixture.send('followup', id, { content })],
+    ['edits of the original', edit],
   ] as const)
     it(`${what}: an interaction allows a burst of 5 and answers 429 rate_limited to the others, without the callback`, () =>
       withRateLimit('100/100', async (fixture) => {
@@ -41,6 +41,13 @@ describe('Interaction: limits on follow-ups', () => {
         await fixture.send('callback', other, message);
         expect((await send(fixture, other)).status).to.be.lessThan(300);
       }));
+
+  it('do not apply to callbacks, unlike other routes without a login', () =>
+    withRateLimit('1/5', async (fixture) => {
+      const id = await fixture.use();
+      expect(tally(await inParallel(20, () => fixture.send('callback', id, message)))).to.deep.equal({ 201: 1, 409: 19 });
+      expect(tally(await inParallel(20, () => fixture.api.call('GET', '/api/gateway')))).to.include.keys('429');
+    }));
 
   it('all interactions of an application share its bucket, which never refuses a callback', () =>
     withRateLimit('1/8', async (fixture) => {

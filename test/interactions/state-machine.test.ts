@@ -5,10 +5,9 @@ import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { startInteractionFixture } from '../harness/interaction-fixture.ts';
 import { use } from '../harness/use.ts';
-import { collectEvents } from './state-events.ts';
 import { created, leftMs, type Model, type Reply, take } from './state-model.ts';
 import { pairs, type Step, sequences } from './state-steps.ts';
-import { type Outcome, type Subject, startSubject } from './state-subject.ts';
+import { collectEvents, type Outcome, type Subject, startSubject } from './state-subject.ts';
 
 /** The seed of the random sequences. They are the same in every run unless PROPERTY_SEED is set. */
 const seed = Number(process.env.PROPERTY_SEED ?? 5_000);

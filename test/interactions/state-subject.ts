@@ -7,12 +7,38 @@ import { findMessageByCreateId } from '../../lib/domain/messages/draft.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { toMessage } from '../../lib/domain/views/messages.ts';
 import type { InteractionDoc } from '../../lib/store/mongo/models/interaction.ts';
-import { accountPlace } from '../../lib/store/redis/log/keys.ts';
+import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import type { Answer } from '../harness/api.ts';
-import { type InteractionFixture, newInteraction } from '../harness/interaction-fixture.ts';
-import type { EventCollector } from './state-events.ts';
+import { type InteractionFixture, newInteraction, type ReceivedEvent } from '../harness/interaction-fixture.ts';
+import { subscribe } from '../harness/log.ts';
 import type { Model, Posted, Reply } from './state-model.ts';
 import type { Source, Step } from './state-steps.ts';
+
+/** Starts to record the events of three places in one order: the account of the person, that of the bot, and the server. */
+export async function collectEvents({ gateway, worker, seeded, bot }: InteractionFixture) {
+  const received: (ReceivedEvent & { place: string })[] = [];
+  const marks = new Map<unknown, () => void>();
+  const person = accountPlace(seeded.ownerId);
+  const log = await subscribe(gateway, [person, accountPlace(bot.id), serverPlace(seeded.serverId)], ({ name, data, head }, place) => {
+    const mark = marks.get(data.mark);
+    if (mark) mark();
+    // An ephemeral answer is in the place of the server, for the person only.
+    else received.push({ place: head.onlyAccount === seeded.ownerId ? person : place, name, data });
+  });
+  return {
+    received,
+    /** Resolves when everything that was appended before has been received. */
+    async caughtUp(): Promise<void> {
+      const mark = worker.ids.next();
+      const markReceived = new Promise<void>((resolve) => marks.set(mark, resolve));
+      await worker.eventLog.append(person, [{ id: mark, name: 'INTERACTION_UPDATE', payload: JSON.stringify({ mark }) }]);
+      await markReceived;
+      marks.delete(mark);
+    },
+    close: () => log.close(),
+  };
+}
+type EventCollector = Awaited<ReturnType<typeof collectEvents>>;
 
 /** The final state of an interaction when no events are pending. */
 export type Outcome = Pick<Model, 'state' | 'original' | 'posted' | 'received'> & {

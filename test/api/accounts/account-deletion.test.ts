@@ -71,17 +71,4 @@ describe('the deletion of one’s account', () => {
     expect(message).to.contain('“one”, “two”, “three”, “four”, “five” and 2 more');
     expect(await show()).to.deep.equal(none);
   });
-
-  it('attempts count as logins do', async () => {
-    const strict = await startTestApi({ RATE_LIMIT: '50/100' });
-    try {
-      const one = await makePerson(strict);
-      const key = `login-pair:127.0.0.1:${one.username}`;
-      const take = () => strict.platform.preflight({ bucket: { key, perSecond: 3 / 60, burst: 20 }, versionsOf: [], needsId: false });
-      await inParallel(20, take);
-      await refused(strict, [429, 'rate_limited'], one, 'POST', path, { password: 'x', messages: 'keep' });
-    } finally {
-      await strict.close();
-    }
-  });
 });

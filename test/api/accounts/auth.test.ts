@@ -4,17 +4,17 @@ import { expect } from 'chai';
 import type { Session } from '../../../lib/contract/auth.ts';
 import type { Me } from '../../../lib/contract/user.ts';
 import { dummyHash, hashOptions } from '../../../lib/domain/accounts/passwords.ts';
-import { startTestApi } from '../../harness/api.ts';
-import { makeApplication, makeBot, makePerson, makeServer, password, word } from '../../harness/factories.ts';
+import { startSecondApi, startTestApi } from '../../harness/api.ts';
+import { expireInvite, makeApplication, makeInvite, makePerson, password, word } from '../../harness/factories.ts';
 import { inParallel, refused, send, tally } from '../../harness/requests.ts';
-import { use } from '../../harness/use.ts';
+import { use, useServer } from '../../harness/use.ts';
 
 const cookieOf = (headers: Headers): string => headers.get('Set-Cookie') ?? '';
 
-describe('POST /api/auth/register', () => {
+describe('POST /api/auth/register, /login, /logout, GET /api/auth/me', () => {
   const api = use(startTestApi);
 
-  it('201 with the account, a valid token and the session cookie', async () => {
+  it('201 with the account, a valid token and the session cookie; neither the password nor the token is stored', async () => {
     const body = { username: 'first.one_1', password, displayName: '  First One ' };
     const answer = await api.call<Session>('POST', '/api/auth/register', { body });
     expect(answer.status).to.equal(201);
@@ -24,40 +24,25 @@ describe('POST /api/auth/register', () => {
     expect(cookieOf(answer.headers)).to.match(/^parlance_session=\S+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=7776000$/);
     const me = await api.call<Me>('GET', '/api/auth/me', { as: `Bearer ${token}` });
     expect(me.body).to.deep.equal(user);
-  });
-
-  it('stores neither the password nor the token', async () => {
-    const { id, token } = await makePerson(api);
-    const stored = JSON.stringify([
-      await api.platform.db.accounts.findOne({ _id: id }),
-      await api.platform.db.tokens.find({ accountId: id }).toArray(),
-    ]);
+    const { accounts, tokens } = api.platform.db;
+    const stored = JSON.stringify([await accounts.findOne({ _id: user.id }), await tokens.find({ accountId: user.id }).toArray()]);
     expect(stored).to.include('$argon2id$').and.not.include(password);
     expect(stored).to.not.include(token.split('.')[1]);
   });
 
-  const bad: [what: string, body: unknown, path: string][] = [
-    ['a short name', { username: 'a', password }, '/username'],
-    ['a long name', { username: 'a'.repeat(33), password }, '/username'],
-    ['a name with capitals', { username: 'Alice', password }, '/username'],
-    ['a name with a space', { username: 'al ice', password }, '/username'],
-    ['a numeric name', { username: 12345, password }, '/username'],
-    ['no name', { password }, '/username'],
-    ['a short password', { username: 'alice', password: '1234567' }, '/password'],
-    ['a long password', { username: 'alice', password: 'x'.repeat(257) }, '/password'],
-    ['a blank display name', { username: 'alice', password, displayName: '  ' }, '/displayName'],
-    ['a display name with a line break', { username: 'alice', password, displayName: 'a\nb' }, '/displayName'],
-    ['a null display name', { username: 'alice', password, displayName: null }, '/displayName'],
-  ];
-  for (const [what, body, path] of bad)
-    it(`400 invalid_request for ${what}`, async () => {
-      const { errors } = await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/register', body);
-      expect(errors?.[0]?.path).to.equal(path);
-    });
-
-  it('counts a password’s length in code points', async () => {
+  it('registration: 400 invalid_request for names and passwords that are not allowed; a password’s length is counted in code points', async () => {
+    const good = { username: 'alice', password };
+    for (const [path, ...values] of [
+      ['username', 'a', 'a'.repeat(33), 'Alice', 'al ice', 12345, undefined],
+      ['password', '1234567', '🔑'.repeat(7), 'x'.repeat(257)],
+      ['displayName', '  ', 'a\nb', null],
+    ] as const)
+      for (const value of values) {
+        const body = { ...good, [path]: value };
+        const { errors } = await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/register', body);
+        expect(errors?.[0]?.path, JSON.stringify(body)).to.equal(`/${path}`);
+      }
     await send(api, 201, null, 'POST', '/api/auth/register', { username: word('emoji'), password: '🔑'.repeat(256) });
-    await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/register', { username: word('emoji'), password: '🔑'.repeat(7) });
   });
 
   it('409 username_taken for a taken name; one of 20 concurrent registrations of a name succeeds', async () => {
@@ -76,12 +61,8 @@ describe('POST /api/auth/register', () => {
     expect(second.body).to.deep.equal(first.body);
     expect(JSON.stringify(await api.platform.db.idempotency.find().toArray())).to.not.include(first.body.token);
   });
-});
 
-describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
-  const api = use(startTestApi);
-
-  it('200 with another token; logout ends only the session of its token', async () => {
+  it('login: 200 with another token; logout ends only the session of its token', async () => {
     const person = await makePerson(api);
     const { token, user } = await send<Session>(api, 200, null, 'POST', '/api/auth/login', { username: person.username, password });
     expect(user.id).to.equal(person.id);
@@ -94,7 +75,7 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     await send(api, 200, person, 'GET', '/api/auth/me');
   });
 
-  it('the same 401 for an unknown name, a wrong password and a bot’s name', async () => {
+  it('login: the same 401 for an unknown name, a wrong password and a bot’s name', async () => {
     const person = await makePerson(api);
     const bot = await makeApplication(api, person, word('robot'));
     const answers = await Promise.all(
@@ -113,25 +94,16 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
     expect(costOf(dummyHash)).to.equal(costOf(await hash('x', hashOptions)));
   });
 
-  const bad: [what: string, body: unknown][] = [
-    ['no password', { username: 'alice' }],
-    ['a numeric password', { username: 'alice', password: 1 }],
-    ['an object as the name', { username: { $ne: null }, password }],
-    ['a list as the body', []],
-  ];
-  for (const [what, body] of bad)
-    it(`400 invalid_request for ${what}`, () => refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/login', body));
+  it('login: 400 invalid_request for a missing password and for what is no text', async () => {
+    for (const body of [{ username: 'alice' }, { username: 'alice', password: 1 }, { username: { $ne: null }, password }, []])
+      await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/login', body);
+  });
 
   it('GET /api/auth/me of a bot contains its application', async () => {
     const person = await makePerson(api);
     const bot = await makeApplication(api, person, 'Herald');
     const me = await send<Me>(api, 200, bot, 'GET', '/api/auth/me');
     expect(me).to.deep.include({ id: bot.id, username: 'Herald', tag: 'bot', bot: true, applicationId: bot.applicationId });
-  });
-
-  it('403 bots_not_allowed when a bot logs out', async () => {
-    const bot = await makeApplication(api, await makePerson(api));
-    await refused(api, [403, 'bots_not_allowed'], bot, 'POST', '/api/auth/logout');
   });
 
   it('401 unauthorized for a missing, malformed or unknown credential, with WWW-Authenticate', async () => {
@@ -194,14 +166,50 @@ describe('POST /api/auth/login, /logout, GET /api/auth/me', () => {
       await secure.close();
     }
   });
+});
 
-  it('after a reset the bot’s old token is 401 at once, and the new one gives access to the same server', async () => {
-    const person = await makePerson(api);
-    const server = await makeServer(api, person);
-    const bot = await makeBot(api, person, server.id);
-    await send(api, 200, bot, 'GET', `/api/servers/${server.id}`);
-    const { token } = await send<{ token: string }>(api, 200, person, 'POST', `/api/applications/${bot.applicationId}/token`);
-    await refused(api, [401, 'unauthorized'], bot, 'GET', '/api/auth/me');
-    await send(api, 200, { ...bot, as: `Bot ${token}` }, 'GET', `/api/servers/${server.id}`);
+describe('settings of registration and of the creation of servers', () => {
+  const { api, owner, server } = useServer();
+  const closed = use(() => startSecondApi(api, { REGISTRATION: 'closed' }));
+  const byInvite = use(() => startSecondApi(api, { REGISTRATION: 'invite', SERVER_CREATION: 'operators' }));
+
+  it('by default everybody can create an account and a server', async () => {
+    const settings = { registration: 'open', serverCreation: 'everyone', signIn: null };
+    expect(await send(api, 200, null, 'GET', '/api/instance')).to.deep.equal(settings);
+    await send(api, 201, null, 'POST', '/api/auth/register', { username: word('open'), password, invite: 'ignored' });
+  });
+
+  it('REGISTRATION=closed refuses every registration and creates nothing; logins work', async () => {
+    const { code } = await makeInvite(api, owner, server.id);
+    const body = { username: word('closed'), password, invite: code };
+    await refused(closed, [403, 'registration_closed'], null, 'POST', '/api/auth/register', body);
+    expect(await api.platform.db.accounts.countDocuments({ username: body.username })).to.equal(0);
+    await send(closed, 200, null, 'POST', '/api/auth/login', { username: owner.username, password });
+    expect(await send(closed, 200, null, 'GET', '/api/instance')).to.include({ registration: 'closed' });
+  });
+
+  it('REGISTRATION=invite needs an invite that admits somebody, takes no use of it, and the person joins by it', async () => {
+    const { code } = await makeInvite(api, owner, server.id, { maxUses: 1 });
+    const body = { username: word('invited'), password };
+    const register = (status: number, error: string, invite?: string) =>
+      refused(byInvite, [status, error], null, 'POST', '/api/auth/register', { ...body, ...(invite === undefined ? {} : { invite }) });
+    await register(403, 'invite_required');
+    for (const unknown of ['', 'unknown', '$ne']) await register(404, 'not_found', unknown);
+    const expired = await makeInvite(api, owner, server.id);
+    await expireInvite(api, expired.code);
+    await register(404, 'not_found', expired.code);
+    await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}`, { invitesPaused: true });
+    await register(403, 'invites_paused', code);
+    await send(api, 200, owner, 'PATCH', `/api/servers/${server.id}`, { invitesPaused: false });
+    expect(await api.platform.db.accounts.countDocuments({ username: body.username })).to.equal(0);
+    const { token, user } = await send<Session>(byInvite, 201, null, 'POST', '/api/auth/register', { ...body, invite: code });
+    const person = { id: user.id, username: user.username, token, as: `Bearer ${token}` };
+    await send(byInvite, 200, person, 'POST', `/api/invites/${code}`);
+    await register(404, 'not_found', code); // it is used up now
+  });
+
+  it('SERVER_CREATION=operators refuses POST /api/servers', async () => {
+    await refused(byInvite, [403, 'server_creation_restricted'], owner, 'POST', '/api/servers', { name: 'mine' });
+    expect(await api.platform.db.servers.countDocuments({ name: 'mine' })).to.equal(0);
   });
 });

@@ -76,25 +76,11 @@ describe('contents of an export', () => {
     ];
     const deleted = await postMessage(api, member, server.general, 'regretted words');
     await send(api, 204, member, 'DELETE', `/api/channels/${server.general}/messages/${deleted.id}`);
-    const hostile = [
-      '../../evil.sh',
-      '..\\..\\evil.bat',
-      'CON',
-      '.profile',
-      'a:b*c?"<>|.txt',
-      'same.txt',
-      'same.txt',
-      `${'ü'.repeat(250)}.txt`,
-      'end. .',
-    ];
+    const long = `${'ü'.repeat(250)}.txt`;
+    const hostile = ['../../evil.sh', '..\\..\\evil.bat', 'CON', '.profile', 'a:b*c?"<>|.txt', 'same.txt', 'same.txt', long, 'end. .'];
     const contents = hostile.map((name, at) => Buffer.concat([randomBytes(100 + at), Buffer.from(name)]));
-    const withFiles = await postFiles(
-      api,
-      member,
-      server.general,
-      'see files',
-      hostile.map((name, at) => ({ name, bytes: contents[at] as Buffer })),
-    );
+    const sent = hostile.map((name, at) => ({ name, bytes: contents[at] as Buffer }));
+    const withFiles = await postFiles(api, member, server.general, 'see files', sent);
     written.push(withFiles);
     await postFiles(api, owner, server.general, 'words of somebody else', [{ name: 'theirs.txt', bytes: 'a file of somebody else' }]);
     await postMessage(api, owner, dm.id, 'an answer of somebody else');
@@ -123,15 +109,8 @@ describe('contents of an export', () => {
       expect(Buffer.byteLength(name)).to.be.lessThan(220);
     }
     const monthly = [...new Set(exported.map(({ createdAt }) => `messages/${createdAt.slice(0, 7)}.json`))];
-    expect(names.filter((name) => !name.startsWith('files/'))).to.have.members([
-      'README.txt',
-      'account.json',
-      'servers.json',
-      'direct-messages.json',
-      'reads.json',
-      'summary.json',
-      ...monthly,
-    ]);
+    const fixed = ['README.txt', 'account.json', 'servers.json', 'direct-messages.json', 'reads.json', 'summary.json'];
+    expect(names.filter((name) => !name.startsWith('files/'))).to.have.members([...fixed, ...monthly]);
     expect(jsonOf(files, 'summary.json')).to.deep.include({ messages: 5, files: 10, missingFiles: 0, filesLeftOut: 0 });
     const account = jsonOf<{ applications: object[]; sessions: object[] }>(files, 'account.json');
     expect(account).to.deep.include({
@@ -161,10 +140,8 @@ describe('contents of an export', () => {
     const tokens = await db.tokens.find({}).toArray();
     const keys = (await db.files.find({}).toArray()).map(({ key }: FileDoc) => key);
     const signing = (await db.applications.find({}).toArray()).map(({ signingSecret }) => signingSecret);
-    const secrets = [member.token, application.token, application.signingSecret, owner.token].flatMap((token) => [
-      token,
-      token.split('.').at(-1) as string,
-    ]);
+    const given = [member.token, application.token, application.signingSecret, owner.token];
+    const secrets = given.flatMap((token) => [token, token.split('.').at(-1) as string]);
     const foreign = ['somebody else', 'theirs.txt', 'regretted words', 'board-room'];
     const stored = [...accounts.flatMap(({ passwordHash }) => passwordHash ?? []), ...tokens.map(({ hash }) => hash), ...keys, ...signing];
     const all = Buffer.concat([body, ...names.map((name) => Buffer.from(name)), ...files.values()]).toString('latin1');
@@ -228,13 +205,8 @@ describe('an export of several parts', () => {
       it('is downloaded whole, and all parts are deleted with it', async () => {
         const person = await makePerson(api);
         const server = await makeServer(api, person);
-        const posted = await postFiles(
-          api,
-          person,
-          server.general,
-          '',
-          bytes.map((each, at) => ({ name: `${at}.bin`, bytes: each })),
-        );
+        const sent = bytes.map((each, at) => ({ name: `${at}.bin`, bytes: each }));
+        const posted = await postFiles(api, person, server.general, '', sent);
         const made = await makeExport(api, person);
         const { key = '', parts } = (await exportDoc(api, person)) ?? {};
         expect(parts).to.deep.equal([2]);

@@ -70,20 +70,12 @@ export async function postFiles(api: TestApi, { as }: Caller, channelId: string,
 
 /** Gives a person an avatar with these bytes, as if a worker had converted it. */
 export async function giveAvatar({ platform }: TestApi, { id }: Caller, bytes: Buffer): Promise<void> {
-  const key = 'a'.repeat(32);
+  const [key, blob] = ['a'.repeat(32), 'b'.repeat(32)];
   const path = await platform.blobs.newTempPath();
   await writeFile(path, bytes);
-  await platform.blobs.put('b'.repeat(32), path);
+  await platform.blobs.put(blob, path);
   const common = { messageId: id, channelId: id, accountId: id, picture: true as const, width: 1, height: 1, state: 'stored' as const };
-  await platform.db.files.insertOne({
-    ...common,
-    _id: platform.ids.next(),
-    key,
-    blob: 'b'.repeat(32),
-    filename: 'avatar.webp',
-    contentType: 'image/webp',
-    size: bytes.length,
-    createdAt: new Date(),
-  });
+  const content = { filename: 'avatar.webp', contentType: 'image/webp', size: bytes.length };
+  await platform.db.files.insertOne({ ...common, ...content, _id: platform.ids.next(), key, blob, createdAt: new Date() });
   await platform.db.accounts.updateOne({ _id: id }, { $set: { avatarUrl: `${platform.config.baseUrl}/files/${key}/avatar.webp` } });
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createSecret } from '../../../lib/store/seal.ts';
 import { type Answer, startTestApi } from '../../harness/api.ts';
 import { makePerson, password, word } from '../../harness/factories.ts';
 import { inParallel, tally } from '../../harness/requests.ts';
@@ -38,13 +39,41 @@ describe('limits of log-ins', () => {
     expect(tally(await inParallel(10, () => attempt(username, 2, password)))).to.deep.equal({ 200: 10 });
   });
 
+  /** Uses up the attempts for a username from host 1. */
+  const useUp = async (username: string): Promise<void> => {
+    const bucket = { key: `login-pair:198.18.${network}.1:${username}`, perSecond: 3 / 60, burst: 20 };
+    await inParallel(20, () => api.platform.preflight({ bucket, versionsOf: [], needsId: false }));
+  };
+
   it('each pair of username and address has its own bucket', async () => {
     const { username } = await makePerson(api);
-    const key = `login-pair:198.18.${network}.1:${username}`;
-    await inParallel(20, () => api.platform.preflight({ bucket: { key, perSecond: 3 / 60, burst: 20 }, versionsOf: [], needsId: false }));
+    await useUp(username);
     expect((await attempt(username, 1, password)).status).to.equal(429);
     expect((await attempt(word('other'), 1)).status).to.equal(401);
     expect((await attempt(username, 2, password)).status).to.equal(200);
+  });
+
+  it('wrong passwords for changes of one’s account count as log-in attempts', async () => {
+    const { username, as } = await makePerson(api);
+    await useUp(username);
+    for (const [method, path, body] of [
+      ['PUT', 'password', { currentPassword: 'x', newPassword: 'another good password' }],
+      ['POST', 'deletion', { password: 'x', messages: 'keep' }],
+      ['POST', 'two-factor', { password: 'x' }],
+      ['POST', 'two-factor/disable', { password: 'x', code: '1' }],
+      ['POST', 'two-factor/recovery-codes', { password: 'x', code: '1' }],
+    ] as const) {
+      const answer = await api.call(method, `/api/users/@me/${path}`, { as, body, headers: { 'X-Forwarded-For': `198.18.${network}.1` } });
+      expect([answer.status, answer.body.code], path).to.deep.equal([429, 'rate_limited']);
+    }
+  });
+
+  it('429 rate_limited after 10 attempts a minute to log in by code from one address', async () => {
+    const attemptCode = (): Promise<Answer> =>
+      api.call('POST', '/api/auth/code', { body: { code: createSecret() }, headers: { 'X-Forwarded-For': `198.18.${network}.1` } });
+    for (let at = 0; at < 10; at++) expect((await attemptCode()).status).to.equal(401);
+    const answer = await attemptCode();
+    expect([answer.status, answer.body.code]).to.deep.equal([429, 'rate_limited']);
   });
 });
 

@@ -23,66 +23,40 @@ describe('changes of an account with two-factor authentication', () => {
     return browser;
   };
 
-  const changes: {
-    name: string;
-    method: string;
-    path: string;
-    body: object;
-    status: number;
-    prepare?: (id: string) => Promise<void>;
-    isDone: (id: string) => Promise<boolean>;
-  }[] = [
-    {
-      name: 'a new password',
-      method: 'PUT',
-      path: `${me}/password`,
-      body: { currentPassword: password, newPassword: 'another good password' },
-      status: 204,
-      isDone: async () => {
-        const body = { username: person.username, password };
-        const { status, body: answer } = await api.call('POST', '/api/auth/login', { body });
-        return status === 401 && answer.code === 'unauthorized';
-      },
-    },
-    {
-      name: 'the deletion of the account',
-      method: 'POST',
-      path: `${me}/deletion`,
-      body: { password, messages: 'keep' },
-      status: 200,
-      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, deletion: { $exists: true } })) === 1,
-    },
-    {
-      name: 'an export',
-      method: 'POST',
-      path: `${me}/export`,
-      body: { password },
-      status: 202,
-      isDone: async (accountId) => (await api.platform.db.exports.countDocuments({ accountId })) === 1,
-    },
-    {
-      name: 'a link to the account of a provider',
-      method: 'PUT',
-      path: `${me}/sign-in`,
-      body: { password },
-      status: 204,
-      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, identity: { $exists: true } })) === 1,
-    },
-    {
-      name: 'the end of that link',
-      method: 'DELETE',
-      path: `${me}/sign-in`,
-      body: { password },
-      status: 204,
-      prepare: async (_id) => {
-        const identity = { issuer: 'https://sso.example.org', subject: word('linked'), linkedAt: new Date() };
-        await api.platform.db.accounts.updateOne({ _id }, { $set: { identity } });
-      },
-      isDone: async (_id) => (await api.platform.db.accounts.countDocuments({ _id, identity: { $exists: false } })) === 1,
-    },
+  const hasOne = async (_id: string, more: object): Promise<boolean> =>
+    (await api.platform.db.accounts.countDocuments({ _id, ...more })) === 1;
+  const hasExport = async (accountId: string): Promise<boolean> => (await api.platform.db.exports.countDocuments({ accountId })) === 1;
+  const isPasswordChanged = async (): Promise<boolean> => {
+    const { status, body } = await api.call('POST', '/api/auth/login', { body: { username: person.username, password } });
+    return status === 401 && body.code === 'unauthorized';
+  };
+  const isLinked = (id: string) => hasOne(id, { identity: { $exists: true } });
+  const isUnlinked = (id: string) => hasOne(id, { identity: { $exists: false } });
+  const isScheduled = (id: string) => hasOne(id, { deletion: { $exists: true } });
+  const link = async (_id: string): Promise<void> => {
+    const identity = { issuer: 'https://sso.example.org', subject: word('linked'), linkedAt: new Date() };
+    await api.platform.db.accounts.updateOne({ _id }, { $set: { identity } });
+  };
+  const newPassword = { currentPassword: password, newPassword: 'another good password' };
+
+  type Change = [
+    name: string,
+    method: string,
+    path: string,
+    body: object,
+    status: number,
+    isDone: (id: string) => Promise<boolean>,
+    prepare?: (id: string) => Promise<void>,
+  ];
+  const changes: Change[] = [
+    ['a new password', 'PUT', `${me}/password`, newPassword, 204, isPasswordChanged],
+    ['the deletion of the account', 'POST', `${me}/deletion`, { password, messages: 'keep' }, 200, isScheduled],
+    ['an export', 'POST', `${me}/export`, { password }, 202, hasExport],
+    ['a link to the account of a provider', 'PUT', `${me}/sign-in`, { password }, 204, isLinked],
+    ['the end of that link', 'DELETE', `${me}/sign-in`, { password }, 204, isUnlinked, link],
   ];
 
-  for (const { name, method, path, body, status, prepare, isDone } of changes)
+  for (const [name, method, path, body, status, isDone, prepare] of changes)
     describe(name, () => {
       beforeEach(() => prepare?.(person.id));
       const browser = make(() => browse(), { each: true });
@@ -101,32 +75,23 @@ describe('changes of an account with two-factor authentication', () => {
         await api.call('POST', '/api/auth/login', { body: { username: person.username, password, code: used } });
         for (const more of [{}, { code: '000000' }, { code: 'abcd-efgh' }, { code: used }]) {
           const answer = await change(more);
-          expect([answer.status, answer.body.code, answer.body.errors?.map((one) => one.path)], JSON.stringify(more)).to.deep.equal([
-            400,
-            'invalid_request',
-            ['/code'],
-          ]);
+          const paths = answer.body.errors?.map((one) => one.path);
+          expect([answer.status, answer.body.code, paths], JSON.stringify(more)).to.deep.equal([400, 'invalid_request', ['/code']]);
         }
         expect(await isDone(person.id)).to.equal(false);
         expect((await change({ code: app.nextCode() })).status).to.equal(status);
         expect(await isDone(person.id)).to.equal(true);
       });
 
-      it('takes a recovery code, once', async () => {
+      it('takes a recovery code, once, and does not use it up after a wrong password', async () => {
         const app = await turnTwoFactorOn(api, person);
         const code = app.recoveryCodes[1] as string;
+        const wrong = 'currentPassword' in body ? { currentPassword: 'wrong' } : { password: 'wrong' };
+        expect((await change({ ...wrong, code })).status).to.equal(400);
         expect((await change({ code })).status).to.equal(status);
         expect(await isDone(person.id)).to.equal(true);
         const { body: after } = await api.call('POST', '/api/auth/login', { body: { username: person.username, password, code } });
         expect(after.code).to.be.oneOf(['two_factor_invalid', 'unauthorized']);
-      });
-
-      it('does not use up a code after a wrong password', async () => {
-        const app = await turnTwoFactorOn(api, person);
-        const code = app.recoveryCodes[2] as string;
-        const wrong = 'currentPassword' in body ? { currentPassword: 'wrong' } : { password: 'wrong' };
-        expect((await change({ ...wrong, code })).status).to.equal(400);
-        expect((await change({ code })).status).to.equal(status);
       });
 
       it('needs none without two-factor authentication, and ignores one', async () => {

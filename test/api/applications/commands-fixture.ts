@@ -1,9 +1,7 @@
 import type { Command, PickerCommand } from '../../../lib/contract/command.ts';
-import type { Answer, TestApi } from '../../harness/api.ts';
+import type { TestApi } from '../../harness/api.ts';
 import type { Bot } from '../../harness/factories.ts';
-import { type InteractionFixture, startInteractionFixture } from '../../harness/interaction-fixture.ts';
 import { type Caller, send } from '../../harness/requests.ts';
-import { use } from '../../harness/use.ts';
 
 /** The input of a slash command, or of an option of one. */
 export const slash = (name: unknown, more: object = {}) => ({ name, description: 'x', ...more });
@@ -25,25 +23,3 @@ export const pickCommands = (api: TestApi, as: Caller, { id }: { id: string }, q
 
 /** The id of the command with this name. */
 export const idOf = (commands: readonly Command[], name: string): string | undefined => commands.find((one) => one.name === name)?.id;
-
-/** An interaction fixture with requests of its bot for command lists. They return responses of any status. */
-interface CommandsFixture {
-  fixture: InteractionFixture;
-  globalPath(): string;
-  serverPath(): string;
-  put<T = Command[]>(commands: unknown, path?: string, as?: string): Promise<Answer<T>>;
-  get(path?: string, as?: string): Promise<Answer<Command[]>>;
-}
-
-/** Starts an interaction fixture for tests of command lists. */
-export function useCommands(): CommandsFixture {
-  const fixture = use(startInteractionFixture);
-  const globalPath = (): string => commandsPath(fixture.bot);
-  return {
-    fixture,
-    globalPath,
-    serverPath: () => commandsPath(fixture.bot, { id: fixture.seeded.serverId }),
-    put: (body, path = globalPath(), as = fixture.asBot) => fixture.api.call('PUT', path, { as, body }),
-    get: (path = globalPath(), as = fixture.asBot) => fixture.api.call('GET', path, { as }),
-  };
-}

@@ -3,18 +3,14 @@ import { expect } from 'chai';
 import type { Channel, ChannelPatch } from '../../../lib/contract/channel.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { loseAnswers, makeBot, makeChannel, makeServer, setOverwrite, unknownId } from '../../harness/factories.ts';
-import { type Caller, inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
+import { type Caller, inParallel, refused, send, tally } from '../../harness/requests.ts';
 import { channelOf } from '../../harness/seed.ts';
-import { newMember, newPerson, useServer } from '../../harness/use.ts';
+import { newMember, useServer } from '../../harness/use.ts';
 
 const [view, post, manageChannels] = [1, 2, 1 << 6];
 
 describe('channels', () => {
-  const { api, owner, server, manager, member, outsider } = useServer({
-    manager: newMember(manageChannels),
-    member: newMember(),
-    outsider: newPerson(),
-  });
+  const { api, owner, server, manager, member } = useServer({ manager: newMember(manageChannels), member: newMember() });
   const read = (as: Caller, id: string): Promise<Channel> => send(api, 200, as, 'GET', `/api/channels/${id}`);
   const patch = (id: string, body: ChannelPatch, as = manager): Promise<Channel> =>
     send(api, 200, as, 'PATCH', `/api/channels/${id}`, body);
@@ -48,22 +44,11 @@ describe('channels', () => {
       expect(last.position).to.be.greaterThan(Math.max(...made.map((one) => one.position ?? 0)));
     });
 
-    it('403 missing_permission without Manage Channels', () =>
-      refusedWithout(api, 'Manage Channels', member, 'POST', path(), { name: 'x', kind: 'text' }));
-
-    it('404 for a non-member', () => refused(api, [404, 'not_found'], outsider, 'POST', path(), { name: 'x', kind: 'text' }));
-
-    const bad: [what: string, body: unknown][] = [
-      ['no kind', { name: 'x' }],
-      ['a thread', { name: 'x', kind: 'thread' }],
-      ['no name', { kind: 'text' }],
-      ['a blank name', { name: ' ', kind: 'text' }],
-      ['a long name', { name: 'x'.repeat(101), kind: 'text' }],
-      ['a malformed parent', { name: 'x', kind: 'text', parentId: 'x' }],
-      ['an unknown parent', { name: 'x', kind: 'text', parentId: unknownId }],
-    ];
-    for (const [what, body] of bad)
-      it(`400 invalid_request for ${what}`, () => refused(api, [400, 'invalid_request'], manager, 'POST', path(), body));
+    it('400 invalid_request without a kind or name, for a thread, a long name and an unknown parent', async () => {
+      const named = [{}, { kind: 'thread' }, { kind: 'text', parentId: 'x' }, { kind: 'text', parentId: unknownId }];
+      for (const body of [...named.map((more) => ({ name: 'x', ...more })), { kind: 'text' }, { name: 'x'.repeat(101), kind: 'text' }])
+        await refused(api, [400, 'invalid_request'], manager, 'POST', path(), body);
+    });
 
     it('400 for a parent that is no category, another server’s or hidden from the caller, and for a category in a category', async () => {
       const elsewhere = await makeServer(api, owner);
@@ -105,21 +90,6 @@ describe('channels', () => {
     });
   });
 
-  describe('GET /api/channels/{channelId}', () => {
-    it('403 missing_permission without View Channel, 404 for a non-member and an unknown id', async () => {
-      const hidden = await makeChannel(api, owner, server.id);
-      await setOverwrite(api, owner, hidden.id, server.id, 0, view);
-      await refusedWithout(api, 'View Channel', member, 'GET', `/api/channels/${hidden.id}`);
-      await read(owner, hidden.id);
-      for (const [as, id] of [
-        [outsider, hidden.id],
-        [owner, unknownId],
-        [owner, 'x'],
-      ] as const)
-        for (const method of ['GET', 'DELETE']) await refused(api, [404, 'not_found'], as, method, `/api/channels/${id}`);
-    });
-  });
-
   describe('PATCH /api/channels/{channelId}', () => {
     it('200 changes only the given fields', async () => {
       const { id } = await makeChannel(api, manager, server.id, { name: 'before' });
@@ -128,12 +98,6 @@ describe('channels', () => {
       expect(await patch(id, { topic: null })).to.deep.include({ ...changed, topic: null });
       expect(await patch(id, {})).to.deep.include({ ...changed, topic: null });
       expect(await read(member, id)).to.deep.include({ ...changed, topic: null });
-    });
-
-    it('200 for changing kind from text to announcement and back', async () => {
-      const { id } = await makeChannel(api, manager, server.id);
-      expect((await patch(id, { kind: 'announcement' })).kind).to.equal('announcement');
-      expect((await patch(id, { kind: 'text' })).kind).to.equal('text');
     });
 
     it('a new parent moves the channel to the last position; the same parent does not', async () => {
@@ -154,8 +118,8 @@ describe('channels', () => {
       ['slow mode below 0', 'text', { slowmodeSecs: -1 }],
       ['slow mode above 21,600', 'text', { slowmodeSecs: 21_601 }],
       ['slow mode as text', 'text', { slowmodeSecs: '5' }],
+      ['slow mode as null', 'text', { slowmodeSecs: null }],
       ['a fraction of a second', 'text', { slowmodeSecs: 0.5 }],
-      ['an unknown content mode', 'text', { contentMode: 'adult' }],
       ['an auto-archive time of 61 minutes', 'text', { autoArchiveMinutes: 61 }],
       ['kind voice', 'text', { kind: 'voice' }],
       ['archived for a text channel', 'text', { archived: true }],
@@ -171,12 +135,6 @@ describe('channels', () => {
         await refused(api, [400, 'invalid_request'], manager, 'PATCH', `/api/channels/${made.id}`, body);
         expect(await read(owner, made.id)).to.deep.equal(made);
       });
-
-    it('403 missing_permission without Manage Channels, 404 for a non-member', async () => {
-      const path = `/api/channels/${server.general}`;
-      await refusedWithout(api, 'Manage Channels', member, 'PATCH', path, { name: 'x' });
-      await refused(api, [404, 'not_found'], outsider, 'PATCH', path, { name: 'x' });
-    });
   });
 
   describe('DELETE /api/channels/{channelId}', () => {
@@ -185,7 +143,6 @@ describe('channels', () => {
       const bot = await makeBot(api, owner, server.id, view | post);
       const path = `/api/channels/${channel.id}`;
       const { id } = await send<{ id: string }>(api, 201, bot, 'POST', `${path}/messages`, { content: 'x' });
-      await refused(api, [403, 'missing_permission'], member, 'DELETE', path);
       await send(api, 204, manager, 'DELETE', path);
       for (const at of [path, `${path}/messages`, `${path}/messages/${id}`]) await refused(api, [404, 'not_found'], bot, 'GET', at);
       await refused(api, [404, 'not_found'], manager, 'DELETE', path);

@@ -5,11 +5,10 @@ import { sendNotice, sweepNotices } from '../../../lib/domain/members/notices.ts
 import { systemAccount } from '../../../lib/domain/system-account.ts';
 import type { NoticeDoc } from '../../../lib/store/mongo/models/notice.ts';
 import { startRacingTestApi, startTestApiWithWorker } from '../../harness/api.ts';
-import { join, makeBot, makeMember, makePeople, makePerson, makeServer, password } from '../../harness/factories.ts';
+import { join, makeBot, makeMember, makePeople, makePerson, makeServer, password, storeBan } from '../../harness/factories.ts';
 import { beforeNextQuery } from '../../harness/intercept.ts';
-import { inParallel, refused, send } from '../../harness/requests.ts';
+import { type Caller, inParallel, refused, send } from '../../harness/requests.ts';
 import { make, use } from '../../harness/use.ts';
-import { listDms, listNotices } from './notices-fixture.ts';
 
 describe('notices', () => {
   const api = use(() => startTestApiWithWorker(startRacingTestApi));
@@ -25,7 +24,12 @@ describe('notices', () => {
   const runAll = async (): Promise<void> => {
     for (const { _id } of await pending()) await run(_id);
   };
-  const notices = (as = member): Promise<Message[]> => listNotices(api, as);
+  const listDms = (as: Caller = member): Promise<DmChannel[]> => send(api, 200, as, 'GET', '/api/users/@me/channels');
+  /** The messages of an account's newest DM: those of the system account, unless the account has written to others. */
+  const notices = async (as: Caller = member): Promise<Message[]> => {
+    const [dm] = await listDms(as);
+    return dm ? send(api, 200, as, 'GET', `/api/channels/${dm.id}/messages`) : [];
+  };
   const noticeOf = (change: Partial<NoticeDoc>): NoticeDoc => ({
     _id: api.worker.ids.next(),
     userId: member.id,
@@ -45,7 +49,7 @@ describe('notices', () => {
   it('a kicked person gets a message of the system account in a DM', async () => {
     await kick();
     await runAll();
-    const [dm] = await listDms(api, member);
+    const [dm] = await listDms();
     const { _id: id, username, displayName } = systemAccount;
     expect(dm?.recipient).to.deep.equal({ id, username, displayName, status: 'offline', customStatus: null, tag: 'system' });
     const [message, ...rest] = await notices();
@@ -60,7 +64,7 @@ describe('notices', () => {
   it('the person can read and find the DM, but not post into it or change its messages', async () => {
     await kick();
     await runAll();
-    const [dm] = await listDms(api, member);
+    const [dm] = await listDms();
     const path = `/api/channels/${dm?.id}/messages`;
     const [message] = await notices();
     await refused(api, [403, 'no_shared_server'], member, 'POST', path, { content: 'x' });
@@ -88,7 +92,7 @@ describe('notices', () => {
     const all = await notices();
     expect(all.map(({ id }) => id).slice(0, 2)).to.deep.equal([first?.id, ahead]);
     expect(all).to.have.length(3);
-    expect((await listDms(api, member))[0]?.lastMessageId).to.equal(all[2]?.id);
+    expect((await listDms())[0]?.lastMessageId).to.equal(all[2]?.id);
   });
 
   it('running a job again, also 10 times at once, changes nothing', async () => {
@@ -118,7 +122,7 @@ describe('notices', () => {
     await api.platform.db.notices.insertMany(docs);
     await Promise.all(docs.map(({ _id }) => run(_id)));
     for (const person of people) {
-      expect(await listDms(api, person)).to.have.length(1);
+      expect(await listDms(person)).to.have.length(1);
       expect(await notices(person)).to.have.length(5);
     }
     expect(await api.platform.db.accounts.countDocuments({ tag: 'system' })).to.equal(1);
@@ -132,7 +136,7 @@ describe('notices', () => {
     await kick(bot.id);
     await send(api, 204, member, 'DELETE', `/api/users/@me/servers/${server.id}`);
     expect(await pending()).to.deep.equal([]);
-    expect(await listDms(api, member)).to.deep.equal([]);
+    expect(await listDms()).to.deep.equal([]);
   });
 
   it('none for a person who leaves during the kick; one for 10 kicks at once', async () => {
@@ -190,6 +194,31 @@ describe('notices', () => {
       await runAll();
       expect(await notices()).to.have.length(1);
     });
+  });
+
+  it('one for a banned member; none for a banned bot, a banned non-member and a refused ban', async () => {
+    const [bot, stranger] = [await makeBot(api, owner, server.id), await makePerson(api)];
+    const ban = (userId: string, status = 204) =>
+      send(api, status, owner, 'PUT', `/api/servers/${server.id}/bans/${userId}`, { reason: 'because' });
+    for (const { id } of [member, bot, stranger, member]) await ban(id);
+    await ban(owner.id, 400);
+    await runAll();
+    expect((await notices()).map(({ content }) => content)).to.deep.equal([
+      'You were banned from **A \\*bold\\* \\<@1> place**.\nReason: because',
+    ]);
+    for (const one of [bot, stranger]) expect(await listDms(one)).to.deep.equal([]);
+    expect(await pending()).to.deep.equal([]);
+  });
+
+  it('after a crash of a ban: one for a stored ban, none for a ban that was never stored', async () => {
+    const at = new Date(Date.now() - 11_000);
+    const banned = await makeMember(api, owner, server.id);
+    for (const one of [member, banned]) await send(api, 204, one, 'DELETE', `/api/users/@me/servers/${server.id}`);
+    await storeBan(api, server.id, banned.id, at);
+    await api.platform.db.notices.insertMany([member, banned].map(({ id: userId }) => noticeOf({ userId, kind: 'ban', at })));
+    await sweepNotices(api.worker);
+    expect(await pending()).to.deep.equal([]);
+    expect([await notices(), await notices(banned)].map((all) => all.length)).to.deep.equal([0, 1]);
   });
 
   it('the notice of a ban contains the reason literally', async () => {

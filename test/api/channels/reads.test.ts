@@ -5,7 +5,7 @@ import type { ReadState } from '../../../lib/contract/read.ts';
 import { newChannel } from '../../../lib/domain/channels/channels.ts';
 import { giveRole, join, makeChannel, makeMember, makePerson, makeRole, makeServer, setOverwrite } from '../../harness/factories.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
-import { type Caller, inParallel, refused, refusedWithout, send } from '../../harness/requests.ts';
+import { type Caller, inParallel, refused, send } from '../../harness/requests.ts';
 import { newBot, newMember, useServer } from '../../harness/use.ts';
 
 describe('read marks', () => {
@@ -57,27 +57,13 @@ describe('read marks', () => {
         expect(errors?.[0]?.path).to.equal('/messageId');
       });
 
-    it('403 for bots and without View Channel, 404 for a non-member, 400 for a voice channel; Send Messages is not needed', async () => {
-      const body = { messageId: await post(server.general) };
-      await refused(api, [403, 'bots_not_allowed'], bot, 'PUT', `/api/channels/${server.general}/read`, body);
-      await refused(api, [404, 'not_found'], await makePerson(api), 'PUT', `/api/channels/${server.general}/read`, body);
-      const id = await addChannel();
-      await setOverwrite(api, owner, id, server.id, 0, permissionBits['Send Messages']);
-      await mark(id, body.messageId);
-      await setOverwrite(api, owner, id, server.id, 0, permissionBits['View Channel']);
-      await refusedWithout(api, 'View Channel', me, 'PUT', `/api/channels/${id}/read`, body);
-      const voice = await makeChannel(api, owner, server.id, { kind: 'voice' });
-      await refused(api, [400, 'invalid_request'], me, 'PUT', `/api/channels/${voice.id}/read`, body);
+    it('400 in a voice channel', async () => {
+      const [{ id }, messageId] = [await makeChannel(api, owner, server.id, { kind: 'voice' }), await post(server.general)];
+      await refused(api, [400, 'invalid_request'], me, 'PUT', `/api/channels/${id}/read`, { messageId });
     });
   });
 
   describe('GET /api/users/@me/reads', () => {
-    it('403 for bots, 401 without a credential, [] for an account without servers', async () => {
-      await refused(api, [403, 'bots_not_allowed'], bot, 'GET', '/api/users/@me/reads');
-      await refused(api, [401, 'unauthorized'], null, 'GET', '/api/users/@me/reads');
-      expect(await reads(await makePerson(api))).to.deep.equal([]);
-    });
-
     it('200 with the text and announcement channels that the caller may view, newest message first', async () => {
       const fresh = await makePerson(api);
       const otherServer = await makeServer(api, owner);
@@ -89,17 +75,10 @@ describe('read marks', () => {
       await setOverwrite(api, owner, hidden.id, otherServer.id, 0, permissionBits['View Channel']);
       const [first, second] = [await post(otherServer.general, 'x', owner), await post(news.id, 'x', owner)];
       await post(hidden.id, 'x', owner);
-      expect(
-        (await reads(fresh)).map(({ channelId, readMessageId, lastMessageId, mentions }) => ({
-          channelId,
-          readMessageId,
-          lastMessageId,
-          mentions,
-        })),
-      ).to.deep.equal([
-        { channelId: news.id, readMessageId: null, lastMessageId: second, mentions: 0 },
-        { channelId: otherServer.general, readMessageId: null, lastMessageId: first, mentions: 0 },
-      ]);
+      const [newest, oldest, ...others] = await reads(fresh);
+      expect(newest).to.include({ channelId: news.id, readMessageId: null, lastMessageId: second, mentions: 0 });
+      expect(oldest).to.include({ channelId: otherServer.general, readMessageId: null, lastMessageId: first, mentions: 0 });
+      expect(others).to.deep.equal([]);
       await setOverwrite(api, owner, hidden.id, fresh.id, permissionBits['View Channel'], 0);
       expect((await reads(fresh)).map((one) => one.channelId)).to.deep.equal([hidden.id, news.id, otherServer.general]);
       await send(api, 204, fresh, 'DELETE', `/api/users/@me/servers/${otherServer.id}`);

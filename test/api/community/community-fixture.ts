@@ -41,15 +41,17 @@ export function useCommunity(start = (): Promise<TestApi> => startTestApi()) {
   };
 }
 
-/** Makes a test for each query of a Discovery list whose items are named n0, n1, …: it expects `count` items from `first` on, and `hasMore`. */
+/** Makes a test of the pages of a Discovery list whose items are named n0, n1, …: for each query it expects `count` items from `first` on, and `hasMore`. */
 export function testPages(
   fetchPage: (query: string) => Promise<{ items: { name: string }[]; hasMore: boolean }>,
   expected: readonly [query: string, first: number, count: number, hasMore: boolean][],
 ): void {
-  for (const [query, first, count, hasMore] of expected)
-    it(`${query || 'no query'}: ${count} items from ${first} on, hasMore ${hasMore}`, async () => {
+  it('pages and hasMore', async () => {
+    for (const [query, first, count, hasMore] of expected) {
       const page = await fetchPage(query);
-      expect(page.items.map((one) => one.name)).to.deep.equal(Array.from({ length: count }, (_, at) => `n${first + at}`));
-      expect(page.hasMore).to.equal(hasMore);
-    });
+      const names = page.items.map((one) => one.name);
+      expect(names, query).to.deep.equal(Array.from({ length: count }, (_, at) => `n${first + at}`));
+      expect(page.hasMore, query).to.equal(hasMore);
+    }
+  });
 }

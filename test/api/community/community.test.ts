@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { CommunitySettings } from '../../../lib/contract/community.ts';
-import { makeBot, makeChannel, makeMember, makePerson, makeServer, makeThread, setOverwrite, unknownId } from '../../harness/factories.ts';
-import { refused, refusedWithout, send } from '../../harness/requests.ts';
+import { makeBot, makeChannel, makeMember, makeRole, makeServer, makeThread, setOverwrite, unknownId } from '../../harness/factories.ts';
+import { refused, send } from '../../harness/requests.ts';
 import { make } from '../../harness/use.ts';
-
-import { useCommunity } from './community-fixture.ts';
+import { newChannels, useCommunity } from './community-fixture.ts';
 
 const [viewChannel, manageServer] = [1, 1 << 8];
 const off: CommunitySettings = {
@@ -28,20 +27,9 @@ describe('Community', () => {
   };
   const turnOn = (): Promise<CommunitySettings> => community.turnOn(rules.id, updates.id);
 
-  describe('GET /api/servers/{serverId}/community', () => {
-    it('200 with the default settings: off, category other, no description and no tags', async () => {
-      expect(await fetchSettings()).to.deep.equal(off);
-    });
-
-    it('200 for members and bots with Manage Server; 403 without it, 404 outside of the server, 401 without a credential', async () => {
-      const manager = await makeMember(api, owner, server.id, manageServer);
-      const bot = await makeBot(api, owner, server.id, manageServer);
-      for (const as of [manager, bot]) expect(await send(api, 200, as, 'GET', path())).to.deep.equal(off);
-      await refusedWithout(api, 'Manage Server', await makeMember(api, owner, server.id), 'GET', path());
-      await refused(api, [404, 'not_found'], await makePerson(api), 'GET', path());
-      await refused(api, [404, 'not_found'], owner, 'GET', '/api/servers/nonsense/community');
-      await refused(api, [401, 'unauthorized'], null, 'GET', path());
-    });
+  it('GET: 200 with the default settings: off, category other, no description and no tags', async () => {
+    const manager = await makeMember(api, owner, server.id, manageServer);
+    for (const as of [owner, manager]) expect(await fetchSettings(as)).to.deep.equal(off);
   });
 
   describe('PUT /api/servers/{serverId}/community', () => {
@@ -53,24 +41,19 @@ describe('Community', () => {
       expect(await fetchServer()).to.include({ community: true, listed: false });
     });
 
-    it('200 with the same channel for rules and updates', async () => {
-      expect(await put({ enabled: true, rulesChannelId: rules.id, updatesChannelId: rules.id })).to.include({ updatesChannelId: rules.id });
-    });
-
     // Turning Community on needs both channels; `errors` names the wrong field (docs/behavior/community.md#community-channels).
-    const missing: [what: string, body: () => object, where: string][] = [
-      ['no channels', () => ({}), '/rulesChannelId'],
-      ['no rules channel', () => ({ updatesChannelId: updates.id }), '/rulesChannelId'],
-      ['no updates channel', () => ({ rulesChannelId: rules.id }), '/updatesChannelId'],
-      ['null for rules', () => ({ rulesChannelId: null, updatesChannelId: updates.id }), '/rulesChannelId'],
-      ['null for updates', () => ({ rulesChannelId: rules.id, updatesChannelId: null }), '/updatesChannelId'],
-      ['null for updates and new for rules', () => ({ rulesChannelId: 'new', updatesChannelId: null }), '/updatesChannelId'],
-    ];
-    for (const [what, body, where] of missing)
-      it(`400 to turn it on with ${what}; no channel is made`, async () => {
-        await refusedPut({ enabled: true, ...body() }, where);
-        expect((await fetchServer()).channels).to.have.length(3);
-      });
+    it('400 to turn it on without both channels; no channel is made', async () => {
+      for (const [body, where] of [
+        [{}, '/rulesChannelId'],
+        [{ updatesChannelId: updates.id }, '/rulesChannelId'],
+        [{ rulesChannelId: rules.id }, '/updatesChannelId'],
+        [{ rulesChannelId: null, updatesChannelId: updates.id }, '/rulesChannelId'],
+        [{ rulesChannelId: rules.id, updatesChannelId: null }, '/updatesChannelId'],
+        [{ rulesChannelId: 'new', updatesChannelId: null }, '/updatesChannelId'],
+      ] as const)
+        await refusedPut({ enabled: true, ...body }, where);
+      expect((await fetchServer()).channels).to.have.length(3);
+    });
 
     const wrong: [what: string, id: () => Promise<string> | string][] = [
       ['an unknown id', () => unknownId],
@@ -94,23 +77,18 @@ describe('Community', () => {
         }
       });
 
-    for (const body of [{}, { enabled: null }, { enabled: 'true' }, { enabled: true, rulesChannelId: 7, updatesChannelId: 'new' }, []])
-      it(`400 for ${JSON.stringify(body)}`, () => refusedPut(body));
+    it('400 for other bodies', async () => {
+      for (const body of [{}, { enabled: null }, { enabled: 'true' }, { enabled: true, rulesChannelId: 7, updatesChannelId: 'new' }, []])
+        await refusedPut(body);
+    });
 
-    it('200 with Manage Server, 400 for a channel that the caller cannot view', async () => {
+    it('400 for a channel that the caller cannot view', async () => {
       const manager = await makeMember(api, owner, server.id, manageServer);
       const body = { enabled: true, rulesChannelId: rules.id, updatesChannelId: updates.id };
-      expect(await put(body, manager)).to.include({ updatesChannelId: updates.id });
-      await put({ enabled: false });
       await setOverwrite(api, owner, updates.id, server.id, 0, viewChannel);
       const { errors } = await refused(api, [400, 'invalid_request'], manager, 'PUT', path(), body);
       expect(errors?.[0]?.path).to.equal('/updatesChannelId');
       expect(await fetchSettings()).to.include({ community: false });
-    });
-
-    it('403 missing_permission without Manage Server, 404 outside of the server', async () => {
-      await refused(api, [403, 'missing_permission'], await makeMember(api, owner, server.id), 'PUT', path(), { enabled: false });
-      await refused(api, [404, 'not_found'], await makePerson(api), 'PUT', path(), { enabled: false });
     });
 
     it('while it is on, omitted channels stay, and 400 for null', async () => {
@@ -174,5 +152,64 @@ describe('Community', () => {
         updatesChannelId: { from: updates.id, to: null },
       });
     });
+  });
+});
+
+describe('PUT /api/servers/{serverId}/community with new channels', () => {
+  const { api, owner, server, change, fetchServer, fetchAudit } = useCommunity();
+  const put = (body: object = newChannels, as = owner): Promise<CommunitySettings> => change('community', body, as);
+
+  it('makes two text channels at the end of the server, each with an audit entry, and no more when it is repeated', async () => {
+    const set = await put();
+    const { channels } = await fetchServer();
+    const made = channels.slice(1);
+    expect(made.map((one) => one.id)).to.deep.equal([set.rulesChannelId, set.updatesChannelId]);
+    expect(made.map(({ name, kind, parentId }) => ({ name, kind, parentId }))).to.deep.equal([
+      { name: 'rules', kind: 'text', parentId: null },
+      { name: 'moderator-updates', kind: 'text', parentId: null },
+    ]);
+    expect(new Set(channels.map((one) => one.position)).size).to.equal(3);
+    expect(made[0]?.overwrites).to.deep.equal([]);
+    const [changed, ...created] = (await fetchAudit()).slice(0, 3).sort((a, b) => (a.action > b.action ? -1 : 1));
+    expect(changed?.action).to.equal('server_update');
+    expect(created.map((one) => one.action)).to.deep.equal(['channel_create', 'channel_create']);
+    expect(created.map((one) => one.targetId)).to.have.members(made.map((one) => one.id));
+    expect(await put()).to.deep.equal(set);
+    expect((await fetchServer()).channels).to.have.length(3);
+  });
+
+  it('makes one channel if the other one is given', async () => {
+    const { id: rulesChannelId } = await makeChannel(api, owner, server.id);
+    const set = await put({ ...newChannels, rulesChannelId });
+    expect(set.rulesChannelId).to.equal(rulesChannelId);
+    expect((await fetchServer()).channels.map((one) => one.id)).to.deep.equal([server.general, rulesChannelId, set.updatesChannelId]);
+  });
+
+  // The bits of Manage Messages, Manage Server, Kick Members and Ban Members (docs/behavior/community.md#new-channels).
+  const moderates = new Set([5, 8, 10, 11]);
+  it('the updates channel can be viewed by moderator roles and its creator only', async () => {
+    const roles = await Promise.all(Array.from({ length: 12 }, (_, bit) => makeRole(api, owner, server.id, { permissions: 1 << bit })));
+    const { updatesChannelId } = await put();
+    const made = (await fetchServer()).channels.find((one) => one.id === updatesChannelId);
+    const shown = roles.filter((_, bit) => moderates.has(bit)).map((role) => role.id);
+    expect(made?.overwrites).to.have.deep.members([
+      { id: server.id, allow: 0, deny: viewChannel },
+      ...[...shown, owner.id].map((id) => ({ id, allow: viewChannel, deny: 0 })),
+    ]);
+  });
+
+  it('members view the updates channel according to their roles', async () => {
+    const plain = await makeMember(api, owner, server.id);
+    const kicker = await makeMember(api, owner, server.id, 1 << 10);
+    const poster = await makeMember(api, owner, server.id, (1 << 4) | (1 << 6));
+    const admin = await makeMember(api, owner, server.id, 1 << 12);
+    const bot = await makeBot(api, owner, server.id, manageServer);
+    const { rulesChannelId, updatesChannelId } = await put(newChannels, bot);
+    const seeing = [owner, bot, kicker, admin];
+    for (const as of [...seeing, plain, poster]) {
+      const ids = (await fetchServer(as)).channels.map((one) => one.id);
+      expect(ids.includes(String(updatesChannelId)), as.username).to.equal(seeing.includes(as));
+      expect(ids).to.include(rulesChannelId);
+    }
   });
 });

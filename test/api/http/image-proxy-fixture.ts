@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toImageUrl } from '../../../lib/domain/views/image-links.ts';
-import { type Answer, startTestApi, type TestApi } from '../../harness/api.ts';
-import { type Site, startSite } from '../../harness/site.ts';
+import { type Answer, startTestApi } from '../../harness/api.ts';
+import { startSite } from '../../harness/site.ts';
 
 /** The first bytes of a file of each format, with some more bytes. */
 export const samples = {
@@ -19,57 +19,43 @@ export const pngOfBytes = (bytes: number): Buffer => Buffer.concat([samples.png.
 /** A response with its body as bytes. */
 export type BinaryAnswer = Answer<Buffer>;
 
-/** An API, and a site that it may request images from. The site holds requests for paths that begin with `/held` until the test answers them. */
-export interface ImageProxyFixture {
-  api: TestApi;
-  site: Site;
-  /** The held requests. */
-  held: { path: string; answer: () => void }[];
-  /** The path on our origin of the image at `url`, or at a path of the site. */
-  pathOf(url: string): string;
-  /** Requests a path on our origin, as the caller with this address. */
-  get(
-    path: string,
-    options?: { method?: string; caller?: string; headers?: Record<string, string>; signal?: AbortSignal },
-  ): Promise<BinaryAnswer>;
-  /** Requests the image at a path of the site. */
-  image(path: string, caller?: string): Promise<BinaryAnswer>;
-  close(): Promise<void>;
-}
-
-/** Starts an API and a site that responds with `handle`. `allow` has more pairs for OUTBOUND_ALLOW. */
+/**
+ * Starts an API and a site that it may request images from, which responds with `handle`. The site holds requests for paths that begin with `/held` until the
+ * test answers them. `allow` has more pairs for OUTBOUND_ALLOW.
+ */
 export async function startImageProxyFixture(
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,
   allow: readonly string[] = [],
-): Promise<ImageProxyFixture> {
-  const held: ImageProxyFixture['held'] = [];
+) {
+  const held: { path: string; answer: () => void }[] = [];
   const site = await startSite((request, response) => {
     const path = request.url ?? '';
     if (!path.startsWith('/held')) return void handle(request, response);
-    const one = { path, answer: () => handle(request, response) };
+    const one = { path, answer: () => void handle(request, response) };
     held.push(one);
     response.once('close', () => held.includes(one) && held.splice(held.indexOf(one), 1));
   });
   const api = await startTestApi({ OUTBOUND_ALLOW: [site.pair, ...allow].join(','), TRUST_PROXY: '1' });
   const { config } = api.platform;
-  const fixture: ImageProxyFixture = {
+  /** The path on our origin of the image at `url`, or at a path of the site. */
+  const pathOf = (url: string): string => toImageUrl(config, url.startsWith('/') ? site.url + url : url).slice(config.baseUrl.length);
+  /** Requests a path on our origin, as the caller with this address. */
+  const get = async (
+    path: string,
+    { method = 'GET', caller = '192.0.2.1', headers = {} }: { method?: string; caller?: string; headers?: Record<string, string> } = {},
+  ): Promise<BinaryAnswer> => {
+    const response = await fetch(api.url + path, { method, headers: { 'X-Forwarded-For': caller, ...headers } });
+    return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+  };
+  return {
     api,
     site,
+    /** The held requests. */
     held,
-    pathOf: (url) => toImageUrl(config, url.startsWith('/') ? site.url + url : url).slice(config.baseUrl.length),
-    async get(path, { method = 'GET', caller = '192.0.2.1', headers = {}, signal } = {}) {
-      const response = await fetch(api.url + path, {
-        method,
-        headers: { 'X-Forwarded-For': caller, ...headers },
-        ...(signal ? { signal } : {}),
-      });
-      return { status: response.status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
-    },
-    image: (path, caller) => fixture.get(fixture.pathOf(path), caller === undefined ? {} : { caller }),
-    async close() {
-      await api.close();
-      await site.close();
-    },
+    pathOf,
+    get,
+    /** Requests the image at a path of the site. */
+    image: (path: string, caller?: string): Promise<BinaryAnswer> => get(pathOf(path), caller === undefined ? {} : { caller }),
+    close: () => api.close().then(site.close),
   };
-  return fixture;
 }

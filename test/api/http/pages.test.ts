@@ -1,13 +1,48 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { clientPaths } from '../../../apps/api/middleware/pages.ts';
+import Koa from 'koa';
+import { clientPaths, servePages } from '../../../apps/api/middleware/pages.ts';
+import { createRequestMiddleware } from '../../../apps/api/middleware/request.ts';
+import type { State } from '../../../apps/api/state.ts';
+import { createLog } from '../../../lib/base/log.ts';
+import { createMetrics } from '../../../lib/base/metrics.ts';
+import type { ApiPlatform } from '../../../lib/store/platform.ts';
 import { startTestApi } from '../../harness/api.ts';
+import { startSite } from '../../harness/site.ts';
+import { testConfig } from '../../harness/stores.ts';
 import { use } from '../../harness/use.ts';
-import { base, startPageServer } from './pages-fixture.ts';
+
+/** The default BASE_URL of served pages. */
+const base = 'http://localhost:8080';
+
+/** Serves the pages in `folder` as the API does, without its routes. */
+async function startPageServer(folder: string, overrides: Record<string, string> = {}) {
+  const config = testConfig({ BASE_URL: base, GATEWAY_URL: 'wss://gate.example:9000/gateway', ...overrides });
+  const platform = { config, log: createLog('api', 'silent') } as ApiPlatform;
+  const app = new Koa<State>().use(createRequestMiddleware(platform, createMetrics('api'))).use(servePages(platform, folder));
+  app.silent = true;
+  const answer = app.callback();
+  const { port, close } = await startSite((incoming, outgoing) => void answer(incoming, outgoing));
+  return {
+    close,
+    /** Requests `path` exactly as it is written. */
+    get: (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
+        const asking = request({ port, host: '127.0.0.1', path, method, headers: { host: 'localhost:8080', ...headers }, agent: false });
+        asking.once('error', reject).once('response', (response) => {
+          const { statusCode: status = 0, headers: received } = response;
+          void buffer(response).then((body) => resolve({ status, headers: received, body }), reject);
+        });
+        asking.end();
+      }),
+  };
+}
 
 const script = `console.log('${'x'.repeat(2_000)}')`;
 
@@ -44,20 +79,19 @@ describe('pages', () => {
     return { ...server, web, close: () => server.close().then(() => rm(folder, { recursive: true, force: true })) };
   });
 
-  const table: [path: string, type: string, caching: string, body: string][] = [
-    ...['/', ...clientPaths.flatMap((first) => [`/${first}`, `/${first}/1/2.x`]), '/login?next=/x'].map(
-      (path): [string, string, string, string] => [path, 'text/html; charset=utf-8', 'no-cache', '<title>client</title>'],
+  type PageRow = [path: string, type: string, caching: string, body: string];
+  const html = (path: string, body: string): PageRow => [path, 'text/html; charset=utf-8', 'no-cache', body];
+  const table: PageRow[] = [
+    ...['/', ...clientPaths.flatMap((first) => [`/${first}`, `/${first}/1/2.x`]), '/login?next=/x'].map((path) =>
+      html(path, '<title>client</title>'),
     ),
-    ['/developers', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
-    ['/developers/1/bot', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
-    ['/developers/references', 'text/html; charset=utf-8', 'no-cache', '<title>portal</title>'],
-    ['/developers/reference', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
-    ['/developers/reference/messages', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
-    ['/developers/guides', 'text/html; charset=utf-8', 'no-cache', '<h1>Guides</h1>'],
-    ['/developers/guides/', 'text/html; charset=utf-8', 'no-cache', '<h1>Guides</h1>'],
-    ['/developers/guides/first-bot', 'text/html; charset=utf-8', 'no-cache', '<h1>First bot</h1>'],
+    ...['/developers', '/developers/1/bot', '/developers/references'].map((path) => html(path, '<title>portal</title>')),
+    ...['/developers/reference', '/developers/reference/messages', '/developers/guides/unknown'].map((path) =>
+      html(path, '<title>reference</title>'),
+    ),
+    ...['/developers/guides', '/developers/guides/'].map((path) => html(path, '<h1>Guides</h1>')),
+    html('/developers/guides/first-bot', '<h1>First bot</h1>'),
     ['/developers/guides/first-bot.md', 'text/markdown; charset=utf-8', 'no-cache', '# First bot'],
-    ['/developers/guides/unknown', 'text/html; charset=utf-8', 'no-cache', '<title>reference</title>'],
     ['/developers/kits/parlance-bot-0.1.0.tgz', 'application/octet-stream', 'no-cache', 'a package'],
     ['/assets/index-Ab_1-x.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable', script],
     ['/assets/theme-1.css', 'text/css; charset=utf-8', 'public, max-age=31536000, immutable', 'a{}'],
@@ -104,42 +138,24 @@ describe('pages', () => {
       });
     });
 
-  for (const path of [
-    '/assets',
-    '/assets/',
-    '/assets/none-1.js',
-    '/assets/folder.js',
-    '/developers/guides/unknown.md',
-    '/assets/.hidden.js',
-    '/assets/.git/config.js',
-    '/assets/../../secret.js',
-    '/assets/..%2f..%2fsecret.js',
-    '/assets/%2e%2e/%2e%2e/secret.js',
-    '/assets/..\\..\\secret.js',
-    '/assets//index-Ab_1-x.js',
-    '/assets/index-Ab_1-x%2ejs',
-    '/assets/index-Ab_1-x.js%00',
-    '/assets/index-Ab_1-x.js/',
-    '/assets/index-Ab_1-x.js.br',
-    '/assets/index-Ab_1-x.js.gz',
-    '/assets/%ff.js',
-    '/../secret.js',
-    '/secret.js',
-    '/index.html',
-    '/notes.txt',
-    '/.env.svg',
-    '/robots.svg',
-    '/favicon.svg/',
-    '//',
-    '//login',
-    '/loginx',
-    '/Login',
-    '/developersx',
-    '/developers/kits/other.tgz',
-    '/developers/kits/-1-py3-none-any.whl',
-    '/%6cogin',
-    '/etc/passwd',
-  ])
+  const inAssets = (...paths: string[]): string[] => paths.map((path) => `/assets${path}`);
+  const absent = {
+    'what does not exist': ['/assets', '/assets/', '/assets/none-1.js', '/robots.svg', '/developers/kits/other.tgz', '/etc/passwd'],
+    'no page': ['/loginx', '/Login', '/%6cogin', '/developersx', '/developers/guides/unknown.md', '/favicon.svg/', '//', '//login'],
+    'a kit without a name': ['/developers/kits/-1-py3-none-any.whl'],
+    'folders and hidden files': ['/assets/folder.js', '/assets/.hidden.js', '/assets/.git/config.js', '/.env.svg'],
+    'files beside the assets': ['/../secret.js', '/secret.js', '/index.html', '/notes.txt'],
+    'files above the assets': inAssets('/../../secret.js', '/..%2f..%2fsecret.js', '/%2e%2e/%2e%2e/secret.js', '/..\\..\\secret.js'),
+    'other spellings of an asset': inAssets(
+      '//index-Ab_1-x.js',
+      '/index-Ab_1-x%2ejs',
+      '/index-Ab_1-x.js%00',
+      '/index-Ab_1-x.js/',
+      '/%ff.js',
+    ),
+    'compressed files': inAssets('/index-Ab_1-x.js.br', '/index-Ab_1-x.js.gz'),
+  };
+  for (const path of Object.values(absent).flat())
     it(`404 for ${path}`, async () => {
       const { status, headers, body } = await pages.get(path);
       expect(status).to.equal(404);

@@ -20,78 +20,44 @@ describe('refused requests without an account', () => {
   const call = (from: string, method: string, path: string, body?: unknown): Promise<Answer> =>
     api.call(method, path, { body, headers: { 'X-Forwarded-For': from } });
   const newWebhook = async (): Promise<string> => {
-    const { id, token } = await send<NewWebhook>(api, 201, ownerOf(seeded), 'POST', `/api/channels/${seeded.channelIds[0]}/webhooks`, {
-      name: 'x',
-    });
+    const path = `/api/channels/${seeded.channelIds[0]}/webhooks`;
+    const { id, token } = await send<NewWebhook>(api, 201, ownerOf(seeded), 'POST', path, { name: 'x' });
     return `/api/webhooks/${id}/${token}`;
   };
   const newInteraction = (): string => {
     const id = api.platform.ids.next();
     return `/api/interactions/${id}/${deriveInteractionToken(api.platform.config.APP_KEY, id)}`;
   };
+  /** Makes the function that posts `body` to a path below `start`. */
+  const posts = async (start: string | Promise<string>, tail: string, body: object): Promise<(from: string) => Promise<Answer>> => {
+    const path = (await start) + tail;
+    return (from) => call(from, 'POST', path, body);
+  };
+  const gets = async (path: string) => (from: string) => call(from, 'GET', path);
+  const withoutToken = (path: string): string => path.slice(0, path.lastIndexOf('/'));
   const newKey = (): string => Buffer.from(String(addresses).padStart(16, 'k')).toString('hex');
 
-  interface Refused {
-    what: string;
-    /** Returns the function that sends the request, from the address that it is passed. */
-    make: () => Promise<(from: string) => Promise<Answer>>;
-  }
-  const refusals: Refused[] = [
-    {
-      what: 'a post by a webhook beyond its rate',
-      make: async () => {
+  /** What is refused, and how to make the function that sends the request from the address that it is passed. */
+  const refusals: [what: string, prepare: () => Promise<(from: string) => Promise<Answer>>][] = [
+    [
+      'a post by a webhook beyond its rate',
+      async () => {
         const path = await newWebhook();
         for (let at = 0; at < 5; at++) expect((await call('203.0.113.1', 'POST', path, { content: 'x' })).status).to.equal(201);
         return (from) => call(from, 'POST', path, { content: 'x' });
       },
-    },
-    {
-      what: 'a post by a webhook that is not valid',
-      make: async () => {
-        const path = await newWebhook();
-        return (from) => call(from, 'POST', path, {});
-      },
-    },
-    {
-      what: 'a delivery that is not valid',
-      make: async () => {
-        const path = await newWebhook();
-        return (from) => call(from, 'POST', `${path}/codehost`, {});
-      },
-    },
-    {
-      what: 'an answer to an interaction that does not exist',
-      make: async () => {
-        const path = newInteraction();
-        return (from) => call(from, 'POST', `${path}/callback`, { type: 'message', content: 'x' });
-      },
-    },
-    {
-      what: 'a follow-up of an interaction that does not exist',
-      make: async () => {
-        const path = newInteraction();
-        return (from) => call(from, 'POST', `${path}/followup`, { content: 'x' });
-      },
-    },
-    {
-      what: 'an unknown file',
-      make: async () => {
-        const key = newKey();
-        return (from) => call(from, 'GET', `/files/${key}/x.png`);
-      },
-    },
-    { what: 'an unknown path of files', make: async () => (from) => call(from, 'GET', '/files/unknown') },
-    { what: 'an image that was not signed', make: async () => (from) => call(from, 'GET', '/images/wrong/aHR0cHM6Ly9ob3N0') },
-    {
-      what: 'a post with a wrong webhook token',
-      make: async () => {
-        const path = await newWebhook();
-        return (from) => call(from, 'POST', `${path.slice(0, path.lastIndexOf('/'))}/wrong`, { content: 'x' });
-      },
-    },
+    ],
+    ['a post by a webhook that is not valid', () => posts(newWebhook(), '', {})],
+    ['a delivery that is not valid', () => posts(newWebhook(), '/codehost', {})],
+    ['an answer to an interaction that does not exist', () => posts(newInteraction(), '/callback', { type: 'message', content: 'x' })],
+    ['a follow-up of an interaction that does not exist', () => posts(newInteraction(), '/followup', { content: 'x' })],
+    ['an unknown file', () => gets(`/files/${newKey()}/x.png`)],
+    ['an unknown path of files', () => gets('/files/unknown')],
+    ['an image that was not signed', () => gets('/images/wrong/aHR0cHM6Ly9ob3N0')],
+    ['a post with a wrong webhook token', () => posts(newWebhook().then(withoutToken), '/wrong', { content: 'x' })],
   ];
 
-  for (const { what, make: prepare } of refusals)
+  for (const [what, prepare] of refusals)
     it(`${what} is charged to its address, and repeats do not read the database`, async () => {
       const run = await prepare();
       const [address, other] = [newAddress(), newAddress()];

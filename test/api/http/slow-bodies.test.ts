@@ -2,9 +2,11 @@ import { type ClientRequest, request } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { limits } from '../../../lib/base/limits.ts';
+import type { NewWebhook } from '../../../lib/contract/webhook.ts';
 import { startTestApi } from '../../harness/api.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
-import { seedServer } from '../../harness/seed.ts';
+import { inParallel, send } from '../../harness/requests.ts';
+import { ownerOf, seedServer } from '../../harness/seed.ts';
 import { make, use } from '../../harness/use.ts';
 
 const multipart = 'multipart/form-data; boundary=xyz';
@@ -19,11 +21,6 @@ interface SlowAnswer {
   connection: string | undefined;
 }
 
-interface SlowRequest {
-  sent: ClientRequest;
-  answer: Promise<SlowAnswer | null>;
-  isAnswered: () => boolean;
-}
 interface RequestOptions {
   path: string;
   method?: string;
@@ -38,23 +35,15 @@ interface RequestOptions {
 
 describe('slow bodies', () => {
   const api = use(() => startTestApi({ TRUST_PROXY: '1' }));
-  const begun: SlowRequest[] = [];
+  const begun: ClientRequest[] = [];
   afterEach(() => {
-    for (const { sent } of begun.splice(0)) sent.destroy();
+    for (const sent of begun.splice(0)) sent.destroy();
   });
 
-  const connections = (): number => begun.filter(({ sent }) => sent.socket && !sent.socket.closed).length;
+  const connections = (): number => begun.filter(({ socket }) => socket && !socket.closed).length;
 
   /** Starts a request. Its body stays incomplete unless `start` has `length` bytes. */
-  const begin = ({
-    path,
-    method = 'POST',
-    as,
-    type = 'application/json',
-    from = '192.0.2.1',
-    start,
-    length = 5_000,
-  }: RequestOptions): SlowRequest => {
+  const begin = ({ path, method = 'POST', as, type = 'application/json', from = '192.0.2.1', start, length = 5_000 }: RequestOptions) => {
     const headers = {
       'Content-Type': type,
       'Content-Length': length,
@@ -77,9 +66,8 @@ describe('slow bodies', () => {
     });
     sent.flushHeaders();
     if (start !== undefined) sent.write(start);
-    const sending = { sent, answer, isAnswered: () => answered };
-    begun.push(sending);
-    return sending;
+    begun.push(sent);
+    return { sent, answer, isAnswered: () => answered };
   };
   const sendWhole = (options: RequestOptions & { start: string }): Promise<SlowAnswer | null> =>
     begin({ ...options, length: Buffer.byteLength(options.start) }).answer;
@@ -89,12 +77,8 @@ describe('slow bodies', () => {
   const hooksOf = async (count: number): Promise<string[]> => {
     const seeded = await seedServer(api.platform, { bots: 0, channels: 1 });
     const path = `/api/channels/${seeded.channelIds[0]}/webhooks`;
-    const made = await Promise.all(
-      range(count).map(() =>
-        api.call<{ id: string; token: string }>('POST', path, { as: `Bearer ${seeded.ownerToken}`, body: { name: 'x' } }),
-      ),
-    );
-    return made.map(({ body }) => `/api/webhooks/${body.id}/${body.token}/codehost`);
+    const made = await inParallel(count, () => send<NewWebhook>(api, 201, ownerOf(seeded), 'POST', path, { name: 'x' }));
+    return made.map(({ id, token }) => `/api/webhooks/${id}/${token}/codehost`);
   };
   const delivery = '{"zen":"x"}';
 

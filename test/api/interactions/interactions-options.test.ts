@@ -59,49 +59,36 @@ describe('values of command options', () => {
   /** A body with one option, whose value is written as JSON. */
   const listBody = (type: string, json: string): string => `{ "options": [{ "name": "${type}", "value": ${json} }] }`;
   /** The commands and bodies that give `text` to an option with and without its name, and `json` in a list. */
-  const usesOf = (type: Type, text: string | null, json?: string): [command: string, body: string][] => [
-    ...(text === null
-      ? []
-      : ([
-          ['all', textBody(`${type}: ${fill(text)}`)],
-          [`one-${type}`, textBody(fill(text))],
-        ] as [string, string][])),
-    ...(json === undefined ? [] : [['all', listBody(type, fill(json))] as [string, string]]),
+  const usesOf = (type: Type, text: string, json?: string): (readonly [command: string, body: string])[] => [
+    ['all', textBody(`${type}: ${fill(text)}`)],
+    [`one-${type}`, textBody(fill(text))],
+    ...(json === undefined ? [] : [['all', listBody(type, fill(json))] as const]),
   ];
 
+  // What each type accepts is in test/unit/option-parsing.test.ts. These rows need the server, or could change on the way to the database.
   const good: [type: Type, text: string, value: unknown, json?: string][] = [
     ['string', 'a', 'a', '"a"'],
-    ['string', '"quoted"  \'words\'', '"quoted"  \'words\''],
     ['string', 'two\nlines\r\n three', 'two\nlines\r\n three'],
-    ['string', 'a:b http://c.test/?user:1 12:30', 'a:b http://c.test/?user:1 12:30'],
     ['string', 'x\0y', 'x\0y'],
-    ['string', 'half \ud83d x', 'half \ufffd x'],
     ['string', '😀'.repeat(2000), '😀'.repeat(2000)],
+    ...['$answer', '$$NOW', '$$ROOT', '$literal', '{"$gt":""}'].map((text): [Type, string, unknown] => ['string', text, text]),
     ['integer', '-0', 0, '-0'],
-    ['integer', '+7', 7, '7.0'],
     ['integer', '0042', 42, '4.2e1'],
-    ['integer', '9007199254740991', 9007199254740991, '9007199254740991'],
     ['integer', '-9007199254740991', -9007199254740991, '-9007199254740991'],
     ['number', '-0.0', 0, '-0.0'],
-    ['number', '1e3', 1000, '1e3'],
-    ['number', '.5', 0.5, '0.5'],
     ['number', '1e308', 1e308, '1e308'],
-    ['boolean', 'TRUE', true, 'true'],
     ['boolean', 'yEs', true, '"yes"'],
-    ['boolean', 'On', true, '"on"'],
     ['boolean', 'False', false, 'false'],
-    ['boolean', 'NO', false, '"no"'],
-    ['boolean', 'off', false, '"OFF"'],
     ['user', '<@{member}>', '{member}', '"{member}"'],
     ['user', '<@{owner}>', '{owner}', '"<@{owner}>"'],
     ['user', '<@{bot}>', '{bot}', '"{bot}"'],
     ['role', '<@&{role}>', '{role}', '"{role}"'],
     ['role', '<@&{serverId}>', '{serverId}', '"<@&{serverId}>"'],
-    ...['text', 'category', 'voice', 'thread', 'archived'].map((name): [Type, string, unknown, string] => [
+    ...['{text}', '{category}', '{voice}', '{thread}', '{archived}'].map((at): [Type, string, string, string] => [
       'channel',
-      `{${name}}`,
-      `{${name}}`,
-      `"{${name}}"`,
+      at,
+      at,
+      `"${at}"`,
     ]),
   ];
   for (const [type, text, value, json] of good)
@@ -114,48 +101,24 @@ describe('values of command options', () => {
       }
     });
 
-  const bad: [type: Type, text: string | null, json?: string][] = [
-    ['string', '😀'.repeat(2001), `"${'😀'.repeat(2001)}"`],
-    ['string', null, '""'],
-    ['string', null, '5'],
-    ['integer', '1.0', '1.5'],
-    ['integer', '9007199254740992', '9007199254740992'],
-    ['integer', '-9007199254740993', '-9007199254740993'],
-    ['integer', '1e3', '1e300'],
-    ['integer', '0x10', '"5"'],
-    ['integer', '1_000', 'true'],
-    ['integer', '٣', '""'],
-    ['integer', '- 1', '1e309'],
-    ['integer', '9'.repeat(20_000)],
-    ['number', 'NaN', '"NaN"'],
-    ['number', 'Infinity', '"1"'],
-    ['number', '-Infinity', 'false'],
-    ['number', '1e309', '1e309'],
-    ['number', '0x10'],
-    ['number', '1,5'],
-    ['number', '1e'],
-    ['boolean', 'y', '1'],
-    ['boolean', '1', '"true "'],
-    ['boolean', 'truetrue', '""'],
+  const bad: [type: Type, text: string, json: string][] = [
+    ['string', '😀'.repeat(2001), '""'],
+    ['integer', '9'.repeat(20_000), '1e309'],
+    ['number', '0x10', '1e309'],
+    ['boolean', 'y', '"true "'],
     ['user', '<@{left}>', '"{left}"'],
     ['user', '<@{outsider}>', '"{outsider}"'],
-    ['user', '{member}', '1234567890123456789'],
-    ['user', '<@&{role}>', '"<@&{role}>"'],
-    ['user', '<@{member}> <@{owner}>', '"$ne"'],
+    ['user', '{member}', '"$ne"'],
     ['role', '<@&{foreignRole}>', '"{foreignRole}"'],
     ['role', '<@&{foreignEveryone}>', '"{foreignEveryone}"'],
     ['role', '<@&{goneRole}>', '"{goneRole}"'],
     ['role', '<@&{member}>', '"{member}"'],
-    ['role', '@everyone', '"everyone"'],
-    ...['hidden', 'hiddenThread', 'foreignChannel', 'goneChannel', 'dm', 'serverId'].map((name): [Type, string, string] => [
-      'channel',
-      `{${name}}`,
-      `"{${name}}"`,
-    ]),
-    ['channel', '<#{text}>', '"#general"'],
+    ...['hidden', 'hiddenThread', 'foreignChannel', 'goneChannel', 'dm', 'serverId']
+      .map((name) => `{${name}}`)
+      .map((id): [Type, string, string] => ['channel', id, `"${id}"`]),
   ];
   for (const [type, text, json] of bad)
-    it(`${type}: 400 invalid_options for ${JSON.stringify(text ?? json).slice(0, 40)}`, async () => {
+    it(`${type}: 400 invalid_options for ${JSON.stringify(text).slice(0, 40)}`, async () => {
       for (const [command, body] of usesOf(type, text, json)) {
         const { errors } = await refuses([400, 'invalid_options'], command, body);
         expect(errors?.map(({ path }) => path)).to.deep.equal([type]);
@@ -168,6 +131,6 @@ describe('values of command options', () => {
 
   it('an option given 5,000 times has one error', async () => {
     const { errors } = await refuses([400, 'invalid_options'], 'all', textBody('string: x '.repeat(5_000)));
-    expect(errors).to.have.length(1);
+    expect(errors?.map(({ path }) => path)).to.deep.equal(['string']);
   });
 });

@@ -1,4 +1,5 @@
 // The matrix calls every route as every kind of caller, and checks who is allowed, what the others receive, and that refused calls change nothing.
+import { createHash } from 'node:crypto';
 import { createLog } from '../../../lib/base/log.ts';
 import { type Permission, permissionBits } from '../../../lib/base/permissions.ts';
 import type { ChannelInput } from '../../../lib/contract/channel.ts';
@@ -10,10 +11,9 @@ import { openWorkerPlatform } from '../../../lib/store/platform.ts';
 import { createSecret, deriveInteractionToken, seal, sha256 } from '../../../lib/store/seal.ts';
 import { handlers } from '../../../workers/handlers.ts';
 import { imageEncoder } from '../../../workers/image-encoder.ts';
-import { startTestApi, type TestApi } from '../../harness/api.ts';
+import { collectionsOf, startTestApi, type TestApi } from '../../harness/api.ts';
 import {
   authorize,
-  type Bot,
   join,
   makeApplication,
   makeBot,
@@ -31,50 +31,6 @@ import { giveTokens } from '../../harness/seed.ts';
 import { startSessions } from '../../harness/sessions.ts';
 import { putCommands, slash } from '../applications/commands-fixture.ts';
 import { roles } from './roles.ts';
-import { snapshotOf } from './snapshot.ts';
-
-/** A server with one caller of each role, and functions that make the targets of calls. Their targets belong to the owner or the author, not to the caller. */
-export interface MatrixFixture {
-  api: TestApi;
-  owner: Caller;
-  /** A member without permissions who writes the messages, and is no role of the matrix. */
-  author: Caller;
-  serverId: string;
-  /** A text and an announcement channel without overwrites. */
-  channelId: string;
-  newsId: string;
-  /** A DM of two people who are no roles of the matrix, and a message in it. */
-  dm: { channelId: string; messageId: string };
-  /** The application that belongs to two of the roles; its global command is `hello`. */
-  application: Bot;
-  commandId: string;
-  /** The own role of `another bot`. */
-  botRoleId: string;
-  /** The caller of a role, by its name. */
-  callerOf(role: string): Caller;
-  /** Makes a person without servers. */
-  makePerson(): Promise<Caller>;
-  /** Makes a person in the fixture's server, or another. */
-  makeMember(serverId?: string): Promise<Caller>;
-  /** Adds a caller to a server of the owner. */
-  addToServer(caller: Caller, serverId: string): Promise<void>;
-  makeMessage(options?: { channelId?: string; by?: Caller }): Promise<string>;
-  makeRole(input?: Partial<RoleInput>): Promise<string>;
-  makeChannel(input?: Partial<ChannelInput>): Promise<string>;
-  /** Makes another server of the owner. */
-  makeServer(): Promise<string>;
-  makeInvite(serverId?: string): Promise<string>;
-  makeApplication(owner: Caller, isPublic?: boolean): Promise<Bot>;
-  /** Makes another session of a person; returns its token. */
-  makeSession(caller: Caller): Promise<string>;
-  /** Uses `hello` as the owner; with `answered` the bot answers it. Its time is set a minute ahead, so that it does not expire during a test. */
-  makeInteraction(answered?: boolean): Promise<{ id: string; token: string }>;
-  /** Makes a webhook of the text channel by direct writes. */
-  makeWebhook(): Promise<{ id: string; token: string }>;
-  /** The content of the database, to compare: the number of documents of each collection and their hash. */
-  snapshot(): Promise<Record<string, string>>;
-  close(): Promise<void>;
-}
 
 const bitsOf = (names: readonly Permission[]): number => names.reduce((bits, name) => bits | permissionBits[name], 0);
 
@@ -92,7 +48,7 @@ async function startPictureWorker({ platform: { config } }: TestApi): Promise<{ 
 }
 
 /** Makes a DM of two people without a shared server, with one message, by direct writes. */
-async function makeStrangersDm({ platform: { db, ids } }: TestApi, one: Caller, other: Caller): Promise<MatrixFixture['dm']> {
+async function makeStrangersDm({ platform: { db, ids } }: TestApi, one: Caller, other: Caller) {
   const [channelId, messageId] = [ids.next(), ids.next()];
   const userIds = [one.id, other.id].sort() as [string, string];
   const times = { lastMessageId: messageId, activeId: messageId, createdAt: new Date() };
@@ -100,6 +56,18 @@ async function makeStrangersDm({ platform: { db, ids } }: TestApi, one: Caller, 
   const message = { _id: messageId, channelId, serverId: null, authorId: one.id, content: 'between us' };
   await db.messages.insertMany([{ ...message, ...plainMessage, createdAt: new Date() }]);
   return { channelId, messageId };
+}
+
+/** The content of the database, to compare: the number of documents of each collection and their hash. */
+async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string, string>> {
+  const found = collectionsOf(db).map(async (collection) => {
+    // Raw, because parsing the documents that all rows leave would take most of a row's time.
+    const documents = (await collection.find({}, { raw: true }).sort({ _id: 1 }).toArray()) as unknown as Buffer[];
+    const hash = createHash('sha256');
+    for (const one of documents) hash.update(one);
+    return [collection.collectionName, `${documents.length} documents, ${hash.digest('hex')}`];
+  });
+  return Object.fromEntries(await Promise.all(found)) as Record<string, string>;
 }
 
 /** The slot of the next webhook: above the slots that count towards the limit. */
@@ -118,9 +86,12 @@ async function makeWebhook(
   return { id: _id, token };
 }
 
-/** Starts the fixture on a new database. */
-export async function startMatrixFixture(overrides: Record<string, string> = {}): Promise<MatrixFixture> {
-  const api = await startTestApi(overrides);
+/**
+ * Starts a server with one caller of each role, and functions that make the targets of calls, on a new database. The targets belong to the owner or the author,
+ * not to the caller.
+ */
+export async function startMatrixFixture() {
+  const api = await startTestApi();
   const { db, ids } = api.platform;
   const owner = await makePerson(api);
   const { id: serverId, general: channelId } = await makeServer(api, owner);
@@ -149,34 +120,43 @@ export async function startMatrixFixture(overrides: Record<string, string> = {})
   return {
     api,
     owner,
+    /** A member without permissions who writes the messages, and is no role of the matrix. */
     author,
     serverId,
+    /** A text and an announcement channel without overwrites. */
     channelId,
     newsId,
+    /** A DM of two people who are no roles of the matrix, and a message in it. */
     dm: await makeStrangersDm(api, await makePerson(api), await makePerson(api)),
+    /** The application that belongs to two of the roles; its global command is `hello`. */
     application,
     commandId,
+    /** The own role of `another bot`. */
     botRoleId: another.roleId,
-    callerOf: (role) => callers.get(role) as Caller,
+    /** The caller of a role, by its name. */
+    callerOf: (role: string): Caller => callers.get(role) as Caller,
     makePerson: () => makePerson(api),
     makeMember: (id = serverId) => makeMember(api, owner, id),
-    makeApplication: (by, isPublic) => makeApplication(api, by, undefined, isPublic),
-    makeSession: async ({ id }) => (await giveTokens(api.platform, [id]))[0] as string,
-    async addToServer(caller, id) {
+    makeApplication: (by: Caller, isPublic?: boolean) => makeApplication(api, by, undefined, isPublic),
+    /** Makes another session of a person; returns its token. */
+    makeSession: async ({ id }: Caller): Promise<string> => (await giveTokens(api.platform, [id]))[0] as string,
+    /** Adds a caller to a server of the owner. */
+    async addToServer(caller: Caller, id: string): Promise<void> {
       const bot = [application, another].find((one) => one.id === caller.id);
       await (bot ? authorize(api, owner, bot, id) : join(api, owner, id, caller));
     },
-    async makeMessage({ channelId: id = channelId, by = author } = {}) {
+    async makeMessage({ channelId: id = channelId, by = author }: { channelId?: string; by?: Caller } = {}): Promise<string> {
       const _id = ids.next();
       const message = { _id, channelId: id, serverId, authorId: by.id, content: 'a message' };
       await db.messages.insertMany([{ ...message, ...plainMessage, createdAt: new Date() }]);
       return _id;
     },
-    makeRole: async (input) => (await makeRole(api, owner, serverId, input)).id,
-    makeChannel: async (input) => (await makeChannel(api, owner, serverId, input)).id,
+    makeRole: async (input?: Partial<RoleInput>) => (await makeRole(api, owner, serverId, input)).id,
+    makeChannel: async (input?: Partial<ChannelInput>) => (await makeChannel(api, owner, serverId, input)).id,
     makeServer: async () => (await makeServer(api, owner)).id,
     makeInvite: async (id = serverId) => (await makeInvite(api, owner, id)).code,
-    async makeInteraction(answered = false) {
+    /** Uses `hello` as the owner; with `answered` the bot answers it. Its time is set a minute ahead, so that it does not expire during a test. */
+    async makeInteraction(answered = false): Promise<{ id: string; token: string }> {
       const path = `/api/channels/${channelId}/commands/${commandId}/invoke`;
       const { id } = await send<InvokeResult>(api, 202, owner, 'POST', path, {});
       await db.interactions.updateOne({ _id: id }, { $set: { createdAt: new Date(Date.now() + 60_000) } });
@@ -185,14 +165,18 @@ export async function startMatrixFixture(overrides: Record<string, string> = {})
       return { id, token };
     },
     makeWebhook: () => makeWebhook(api, serverId, channelId),
-    async snapshot() {
+    /** The content of the database, to compare. */
+    async snapshot(): Promise<Record<string, string>> {
       await waitForOwnMarks();
       return snapshotOf(api);
     },
-    async close() {
+    async close(): Promise<void> {
       await worker.close();
       await sessions.close();
       await api.close();
     },
   };
 }
+
+/** A server with one caller of each role. */
+export type MatrixFixture = Awaited<ReturnType<typeof startMatrixFixture>>;

@@ -1,11 +1,11 @@
 import type { LoginCode } from '../../../lib/contract/auth.ts';
 import { createPasswordReset } from '../../../lib/domain/accounts/password-resets.ts';
 import { password, word } from '../../harness/factories.ts';
-import { send } from '../../harness/requests.ts';
+import { type Caller, send } from '../../harness/requests.ts';
 import { putCommands, slash } from '../applications/commands-fixture.ts';
 import type { MatrixFixture } from './fixture.ts';
 import { account, anyone, needs, ownerOnly, ownsApplication, peopleOnly, refuseAll, viewers, viewingPeople } from './roles.ts';
-import { applicationCall, type Call, type Row, row, withBody, wrongToken } from './row.ts';
+import { applicationCall, type Call, channelCall, type Row, row, withBody, wrongToken } from './row.ts';
 
 const application = '/api/applications/{applicationId}';
 const portal = [...peopleOnly, ownsApplication(false)];
@@ -23,13 +23,7 @@ const portalRows: readonly Row[] = [
   row(`DELETE ${application}`, portal, 204, newApplicationCall),
   row(`POST ${application}/token`, portal, 200, newApplicationCall),
   row(`POST ${application}/signing-secret`, portal, 200, newApplicationCall),
-  row(
-    `POST ${application}/interactions-endpoint/test`,
-    [...portal, refuseAll('400 invalid_request')],
-    200,
-    applicationCall,
-    'without a saved URL',
-  ),
+  row(`POST ${application}/interactions-endpoint/test`, [...portal, refuseAll('400 invalid_request')], 200, applicationCall, 'without URL'),
   row(`GET ${application}/deliveries`, portal, 200, applicationCall),
 ];
 
@@ -45,24 +39,20 @@ async function serverCommandCall(fixture: MatrixFixture): Promise<Call> {
   return { params: [app.applicationId, command?.id as string] };
 }
 
+const notFoundHere = [...commanding, refuseAll('404 not_found')];
+const ownServerCall = ({ application: app, serverId }: MatrixFixture): Call => ({ params: [app.applicationId, serverId] });
+const foreignServerCall = async (fixture: MatrixFixture): Promise<Call> => ({
+  params: [fixture.application.applicationId, await fixture.makeServer()],
+});
+
 /** Command lists, for the bot or the application's owner (docs/behavior/interactions.md#command-lists). */
 const commandRows: readonly Row[] = [
   row(`GET ${commands}`, commanding, 200, applicationCall),
   row(`PUT ${commands}`, commanding, 200, withBody(applicationCall, [slash('hello')])),
-  row(`GET ${ofServer}`, commanding, 200, (fixture) => ({ params: [fixture.application.applicationId, fixture.serverId] })),
-  row(`PUT ${ofServer}`, commanding, 200, (fixture) => ({ params: [fixture.application.applicationId, fixture.serverId], body: [] })),
-  ...['GET', 'PUT'].map((method) =>
-    row(
-      `${method} ${ofServer}`,
-      [...commanding, refuseAll('404 not_found')],
-      200,
-      async (fixture) => ({
-        params: [fixture.application.applicationId, await fixture.makeServer()],
-        ...(method === 'PUT' ? { body: [] } : {}),
-      }),
-      'of a server that the bot is not in',
-    ),
-  ),
+  row(`GET ${ofServer}`, commanding, 200, ownServerCall),
+  row(`PUT ${ofServer}`, commanding, 200, withBody(ownServerCall, [])),
+  row(`GET ${ofServer}`, notFoundHere, 200, foreignServerCall, 'of a server that the bot is not in'),
+  row(`PUT ${ofServer}`, notFoundHere, 200, withBody(foreignServerCall, []), 'of a server that the bot is not in'),
   row(`DELETE ${commands}/{commandId}`, commanding, 204, serverCommandCall),
 ];
 
@@ -70,29 +60,23 @@ const interaction = '/api/interactions/{interactionId}/{interactionToken}';
 const answer = { type: 'message', content: 'hello' };
 
 /** Rows of a route with an interaction's token: everyone with the right token may call it, whatever credential they send, and nobody with a wrong one. */
-const tokenRows = (route: string, status: number, answered: boolean, body?: unknown): Row[] =>
-  [false, true].map((isWrong) =>
-    row(
-      route,
-      isWrong ? [refuseAll('404 not_found')] : anyone,
-      status,
-      async (fixture) => {
-        const { id, token } = await fixture.makeInteraction(answered);
-        return { params: [id, isWrong ? wrongToken : token], ...(body === undefined ? {} : { body }) };
-      },
-      isWrong ? 'with a wrong token' : {},
-    ),
-  );
+function tokenRows(route: string, status: number, answered: boolean, body?: unknown): Row[] {
+  const call =
+    (wrong?: string): Row['call'] =>
+    async (fixture) => {
+      const { id, token } = await fixture.makeInteraction(answered);
+      return { params: [id, wrong ?? token], body };
+    };
+  return [row(route, anyone, status, call()), row(route, [refuseAll('404 not_found')], status, call(wrongToken), 'with a wrong token')];
+}
 
 /** Listing and using commands, answers (docs/behavior/interactions.md#answer-credential), and reading an interaction. */
 export const interactionRows: readonly Row[] = [
-  row('GET /api/channels/{channelId}/commands', viewers, 200, ({ channelId }) => ({ params: [channelId] })),
-  row(
-    'POST /api/channels/{channelId}/commands/{commandId}/invoke',
-    [...viewingPeople, needs('Send Messages')],
-    202,
-    ({ channelId, commandId }) => ({ params: [channelId, commandId], body: {} }),
-  ),
+  row('GET /api/channels/{channelId}/commands', viewers, 200, channelCall),
+  row('POST /api/channels/{channelId}/commands/{commandId}/invoke', [...viewingPeople, needs('Send Messages')], 202, (fixture) => ({
+    params: [fixture.channelId, fixture.commandId],
+    body: {},
+  })),
   ...tokenRows(`POST ${interaction}/callback`, 201, false, answer),
   ...tokenRows(`POST ${interaction}/followup`, 201, true, { content: 'more' }),
   ...tokenRows(`GET ${interaction}/original`, 200, true),
@@ -109,10 +93,14 @@ async function loginCodeCall({ api, makePerson }: MatrixFixture): Promise<Call> 
   return { body: { code } };
 }
 
-async function passwordResetCall({ api, makePerson }: MatrixFixture): Promise<{ code: string }> {
+async function passwordResetCall({ api, makePerson }: MatrixFixture, more = {}): Promise<Call> {
   const { code } = await createPasswordReset(api.platform, (await makePerson()).id);
-  return { code };
+  return { body: { code, ...more } };
 }
+
+/** A call with another session of the caller, if it is a person. */
+const logoutCall = async (fixture: MatrixFixture, caller: Caller): Promise<Call> =>
+  caller.as.startsWith('Bearer') && caller.username ? { as: `Bearer ${await fixture.makeSession(caller)}` } : {};
 
 /** Registration, login and logout (docs/behavior/accounts.md#registration), and the description of the API. */
 const accountRows: readonly Row[] = [
@@ -126,19 +114,10 @@ const accountRows: readonly Row[] = [
   row('POST /api/auth/code', anyone, 200, loginCodeCall),
   row('POST /api/auth/codes/preview', anyone, 200, loginCodeCall),
   row('POST /api/auth/code', [refuseAll('401 unauthorized')], 200, () => ({ body: { code: wrongToken } }), 'with a wrong code'),
-  row('POST /api/auth/password-reset', anyone, 204, async (fixture) => ({
-    body: { ...(await passwordResetCall(fixture)), newPassword: password },
-  })),
-  row('POST /api/auth/password-reset/preview', anyone, 200, async (fixture) => ({ body: await passwordResetCall(fixture) })),
+  row('POST /api/auth/password-reset', anyone, 204, (fixture) => passwordResetCall(fixture, { newPassword: password })),
+  row('POST /api/auth/password-reset/preview', anyone, 200, (fixture) => passwordResetCall(fixture)),
   row('GET /api/instance', anyone, 200, () => ({})),
-  row(
-    'POST /api/auth/logout',
-    peopleOnly,
-    204,
-    async (fixture, caller) =>
-      caller.as.startsWith('Bearer') && caller.username ? { as: `Bearer ${await fixture.makeSession(caller)}` } : {},
-    { perCaller: true },
-  ),
+  row('POST /api/auth/logout', peopleOnly, 204, logoutCall, { perCaller: true }),
   row('GET /api/auth/me', account, 200, () => ({})),
   row('GET /api/gateway', anyone, 200, () => ({})),
   row('GET /api/openapi.json', anyone, 200, () => ({})),

@@ -1,8 +1,8 @@
 import { permissionBits } from '../../../lib/base/permissions.ts';
-import { makeChannel } from '../../harness/factories.ts';
+import { makeServer, setOverwrite } from '../../harness/factories.ts';
 import type { MatrixFixture } from './fixture.ts';
 import { account, members, needs, ownerOnly, peopleOnly, viewers, viewingPeople } from './roles.ts';
-import { atTop, channelCall, type Row, row, withBody } from './row.ts';
+import { atTop, type Call, channelCall, type Row, row, withBody } from './row.ts';
 
 const channel = '/api/channels/{channelId}';
 
@@ -27,73 +27,48 @@ const basicRows: readonly Row[] = [
 ];
 
 const overwrite = `${channel}/overwrites/{roleOrUserId}`;
+/** A call with the overwrite of a new role, and a body. */
+const newRoleCall =
+  (body: object, input = {}): Row['call'] =>
+  async (fixture) => ({ params: [fixture.channelId, await fixture.makeRole(input)], body });
+/** A call with an overwrite that a new role has. */
+const overwriteCall =
+  (input = {}): Row['call'] =>
+  async (fixture) => {
+    const roleId = await fixture.makeRole(input);
+    await setOverwrite(fixture.api, fixture.owner, fixture.channelId, roleId, 0, permissionBits['View Channel']);
+    return { params: [fixture.channelId, roleId] };
+  };
+const managingRoles = [...viewers, needs('Manage Roles')];
+const aboveTop = [...managingRoles, ownerOnly('403 role_hierarchy')];
+const view = { allow: permissionBits['View Channel'], deny: 0 };
+const ban = { allow: permissionBits['Ban Members'], deny: 0 };
 const overwriteRows: readonly Row[] = [
-  row(`PUT ${overwrite}`, [...viewers, needs('Manage Roles')], 200, async (fixture) => ({
-    params: [fixture.channelId, await fixture.makeRole()],
-    body: { allow: permissionBits['View Channel'], deny: 0 },
-  })),
-  row(
-    `PUT ${overwrite}`,
-    [...viewers, needs('Manage Roles'), needs('Ban Members')],
-    200,
-    async (fixture) => ({ params: [fixture.channelId, await fixture.makeRole()], body: { allow: permissionBits['Ban Members'], deny: 0 } }),
-    'with a permission that the caller may lack',
-  ),
-  row(
-    `PUT ${overwrite}`,
-    [...viewers, needs('Manage Roles'), ownerOnly('403 role_hierarchy')],
-    200,
-    async (fixture) => ({ params: [fixture.channelId, await fixture.makeRole(atTop)], body: { allow: 1, deny: 0 } }),
-    'for a role above all others',
-  ),
-  row(
-    `PUT ${overwrite}`,
-    [...viewers, needs('Manage Roles')],
-    200,
-    (fixture) => ({ params: [fixture.channelId, fixture.owner.id], body: { allow: 1, deny: 0 } }),
-    'for the owner',
-  ),
-  row(`POST ${channel}/sync-overwrites`, [...viewers, needs('Manage Roles')], 200, async (fixture) => {
-    const { id: parentId } = await makeChannel(fixture.api, fixture.owner, fixture.serverId, { kind: 'category' });
-    const { id } = await makeChannel(fixture.api, fixture.owner, fixture.serverId, { parentId });
-    return { params: [id] };
+  row(`PUT ${overwrite}`, managingRoles, 200, newRoleCall(view)),
+  row(`PUT ${overwrite}`, [...managingRoles, needs('Ban Members')], 200, newRoleCall(ban), 'with a permission that the caller may lack'),
+  row(`PUT ${overwrite}`, aboveTop, 200, newRoleCall(view, atTop), 'for a role above all others'),
+  row(`PUT ${overwrite}`, managingRoles, 200, ({ channelId, owner }) => ({ params: [channelId, owner.id], body: view }), 'for the owner'),
+  row(`POST ${channel}/sync-overwrites`, managingRoles, 200, async (fixture) => {
+    const parentId = await fixture.makeChannel({ kind: 'category' });
+    return { params: [await fixture.makeChannel({ parentId })] };
   }),
-  row(`DELETE ${overwrite}`, [...viewers, needs('Manage Roles')], 204, (fixture) => overwriteCall(fixture, {})),
-  row(
-    `DELETE ${overwrite}`,
-    [...viewers, needs('Manage Roles'), ownerOnly('403 role_hierarchy')],
-    204,
-    (fixture) => overwriteCall(fixture, atTop),
-    'for a role above all others',
-  ),
+  row(`DELETE ${overwrite}`, managingRoles, 204, overwriteCall()),
+  row(`DELETE ${overwrite}`, aboveTop, 204, overwriteCall(atTop), 'for a role above all others'),
 ];
 
-/** A call with an overwrite of a new role. */
-async function overwriteCall(fixture: MatrixFixture, input: { position?: number }): Promise<{ params: string[] }> {
-  const roleId = await fixture.makeRole(input);
-  const path = `/api/channels/${fixture.channelId}/overwrites/${roleId}`;
-  await fixture.api.call('PUT', path, { as: fixture.owner.as, body: { allow: 0, deny: permissionBits['View Channel'] } });
-  return { params: [fixture.channelId, roleId] };
-}
-
 const followers = '/api/channels/{channelId}/followers';
+/** A call with a channel of another server of the owner. */
+const elsewhereCall = async ({ api, owner, newsId }: MatrixFixture): Promise<Call> => ({
+  params: [newsId],
+  body: { channelId: (await makeServer(api, owner)).general },
+});
 const followRows: readonly Row[] = [
   row(`GET ${followers}`, viewers, 200, ({ newsId }) => ({ params: [newsId] })),
   row(`POST ${followers}`, [...viewers, needs('Manage Webhooks')], 201, async (fixture) => ({
     params: [fixture.newsId],
     body: { channelId: await fixture.makeChannel() },
   })),
-  row(
-    `POST ${followers}`,
-    [...viewers, ownerOnly('400 invalid_request')],
-    201,
-    async (fixture) => {
-      const elsewhere = await fixture.makeServer();
-      const { body } = await fixture.api.call<{ channels: { id: string }[] }>('GET', `/api/servers/${elsewhere}`, { as: fixture.owner.as });
-      return { params: [fixture.newsId], body: { channelId: body.channels[0]?.id } };
-    },
-    'into a server that only the owner is in',
-  ),
+  row(`POST ${followers}`, [...viewers, ownerOnly('400 invalid_request')], 201, elsewhereCall, 'into a server that only the owner is in'),
   row(`DELETE ${followers}/{targetId}`, [...viewers, needs('Manage Webhooks')], 204, async (fixture) => {
     const channelId = await fixture.makeChannel();
     await fixture.api.call('POST', `/api/channels/${fixture.newsId}/followers`, { as: fixture.owner.as, body: { channelId } });

@@ -15,12 +15,18 @@ const ownMessage = async (fixture: MatrixFixture, by: Caller): Promise<{ params:
   params: [fixture.channelId, await fixture.makeMessage({ by })],
 });
 const own = { perCaller: true, case: 'of the caller' } as const;
+const changed = { content: 'changed' };
+
+/** A call with an emoji and a message of the author. */
+const emojiCall = async (fixture: MatrixFixture): Promise<{ params: string[] }> => ({
+  params: [...(await foreignMessage(fixture)).params, thumb],
+});
 
 /** A call with a message of the author that has a reaction of the owner. */
 async function reactionCall(fixture: MatrixFixture): Promise<Call> {
-  const { params } = await foreignMessage(fixture);
+  const { params } = await emojiCall(fixture);
   await fixture.api.call('PUT', `/api/channels/${params[0]}/messages/${params[1]}/reactions/${thumb}`, { as: fixture.owner.as });
-  return { params: [...params, thumb] };
+  return { params };
 }
 
 /** A call with a pinned message of the author. */
@@ -45,45 +51,31 @@ const postRows: readonly Row[] = [
   row(`POST ${channel}/messages`, [...viewers, needs('Send Messages')], 201, withBody(channelCall, { content: 'hello' })),
   row(`POST ${channel}/messages`, [...viewers, needs('Send Messages'), needs('Attach Files')], 201, uploadCall, 'with a file'),
   row(`GET ${message}`, viewers, 200, foreignMessage),
-  row(
-    `PATCH ${message}`,
-    [...viewers, refuseAll('403 not_author')],
-    200,
-    withBody(foreignMessage, { content: 'changed' }),
-    'of another author',
-  ),
-  row(`PATCH ${message}`, viewers, 200, withBody(ownMessage, { content: 'changed' }), own),
+  row(`PATCH ${message}`, [...viewers, refuseAll('403 not_author')], 200, withBody(foreignMessage, changed), 'of another author'),
+  row(`PATCH ${message}`, viewers, 200, withBody(ownMessage, changed), own),
   row(`DELETE ${message}`, [...viewers, needs('Manage Messages')], 204, foreignMessage, 'of another author'),
   row(`DELETE ${message}`, viewers, 204, ownMessage, own),
 ];
 
+/** A call with a message of the announcement channel. */
+const newsCall = async (fixture: MatrixFixture, by?: Caller): Promise<Call> => ({
+  params: [fixture.newsId, await fixture.makeMessage({ channelId: fixture.newsId, ...(by && { by }) })],
+});
 /** Reactions, pins and crossposts (docs/behavior/messages.md#reactions). */
 const aroundRows: readonly Row[] = [
   row(`GET ${reaction}`, viewers, 200, reactionCall),
-  row(
-    `PUT ${reaction}`,
-    [...viewers, needs('Add Reactions')],
-    204,
-    async (fixture) => ({ params: [...(await foreignMessage(fixture)).params, thumb] }),
-    'a new emoji',
-  ),
+  row(`PUT ${reaction}`, [...viewers, needs('Add Reactions')], 204, emojiCall, 'a new emoji'),
   row(`PUT ${reaction}`, viewers, 204, reactionCall, 'an emoji that is there'),
   row(`DELETE ${reaction}`, viewers, 204, reactionCall),
   row(`GET ${channel}/pins`, viewers, 200, channelCall),
   row(`PUT ${channel}/pins/{messageId}`, [...viewers, needs('Manage Messages')], 204, foreignMessage),
   row(`DELETE ${channel}/pins/{messageId}`, [...viewers, needs('Manage Messages')], 204, pinCall),
-  row(
-    `POST ${message}/crosspost`,
-    [...viewers, needs('Manage Messages')],
-    200,
-    async (fixture) => ({ params: [fixture.newsId, await fixture.makeMessage({ channelId: fixture.newsId })] }),
-    'of another author',
-  ),
+  row(`POST ${message}/crosspost`, [...viewers, needs('Manage Messages')], 200, (fixture) => newsCall(fixture), 'of another author'),
   row(
     `POST ${message}/crosspost`,
     [...viewers, (role) => (role.holds.includes('Manage Messages') ? null : needs('Send Messages')(role))],
     200,
-    async (fixture, by) => ({ params: [fixture.newsId, await fixture.makeMessage({ channelId: fixture.newsId, by })] }),
+    newsCall,
     own,
   ),
 ];

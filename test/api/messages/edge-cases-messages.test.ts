@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Message } from '../../../lib/contract/message.ts';
-import { refused } from '../../harness/requests.ts';
+import { makeChannel } from '../../harness/factories.ts';
+import { inParallel, refused } from '../../harness/requests.ts';
 import { emoji, useMessages } from './message-fixture.ts';
 
 const letters = (count: number): string => 'x'.repeat(count);
@@ -8,7 +9,7 @@ const fields = (count: number): object[] => Array.from({ length: count }, () => 
 const link = (length: number): string => `https://example.org/${letters(length - 20)}`;
 
 describe('lengths and text of messages', () => {
-  const { api, owner, bot, path, post, edit, read } = useMessages();
+  const { api, owner, server, bot, path, post, edit, read } = useMessages();
 
   const expectAccepted = async (body: object): Promise<Message> => {
     const { nonce: _, ...made } = await post(body);
@@ -19,6 +20,30 @@ describe('lengths and text of messages', () => {
     const { errors } = await refused(api, [400, 'invalid_request'], bot, 'POST', path(), body);
     if (at) expect(errors?.map((one) => one.path)).to.include(at);
   };
+
+  it('201 with the whole message; the nonce is only in this response', async () => {
+    const message = await post({ content: 'hello', nonce: 'n-1' });
+    expect(message).to.deep.include({ content: 'hello', nonce: 'n-1', editedAt: null, replyDeleted: false, mentionEveryone: false });
+    expect(message.author).to.deep.include({ id: bot.id, tag: 'bot' });
+    expect(message).to.not.have.property('serverId');
+    expect(await read(message.id)).to.not.have.property('nonce');
+    expect((await post({ content: 'hello', nonce: 'n-1' })).id, 'another message with this nonce').to.not.equal(message.id);
+  });
+
+  it('ids increase with every post, also with 40 parallel posts', async () => {
+    const ids = (await inParallel(40, (n) => post(`at once ${n}`))).map(({ id }) => id);
+    expect(new Set(ids).size).to.equal(40);
+    const later = await post('later');
+    expect(ids.every((id) => id < later.id)).to.equal(true);
+  });
+
+  it('400 for a post and a list in a category or voice channel', async () => {
+    for (const kind of ['category', 'voice'] as const) {
+      const to = `/api/channels/${(await makeChannel(api, owner, server.id, { kind })).id}/messages`;
+      await refused(api, [400, 'invalid_request'], bot, 'POST', to, { content: 'x' });
+      await refused(api, [400, 'invalid_request'], bot, 'GET', to);
+    }
+  });
 
   describe('lengths in code points', () => {
     for (const [what, body] of [
@@ -37,6 +62,10 @@ describe('lengths and text of messages', () => {
       ['2,001 with spaces at the end', { content: `${letters(2000)} ` }, '/content'],
       ['a nonce of 65 emoji', { content: 'x', nonce: emoji(65) }, '/nonce'],
       ['a number as nonce', { content: 'x', nonce: 5 }, '/nonce'],
+      ['a number as content', { content: 5 }, '/content'],
+      ['null as content', { content: null }, '/content'],
+      ['no content', {}, undefined],
+      ['empty content and no embeds', { content: '', embeds: [] }, undefined],
     ] as const)
       it(`400 for ${what}`, () => expectRefused(body, at));
 
@@ -64,6 +93,7 @@ describe('lengths and text of messages', () => {
       ['control characters', 'a\u0007\u001b[31m', 'a\u0007\u001b[31m'],
       ['text from right to left', '\u202eabc', '\u202eabc'],
       ['text that looks like an operator', '$where', '$where'],
+      ['text that looks like a variable', '$$NOW', '$$NOW'],
       ['text that looks like JSON', '{"$gt":""}', '{"$gt":""}'],
       ['line ends', 'a\r\nb\u2028c', 'a\r\nb\u2028c'],
     ] as const)
@@ -147,8 +177,9 @@ describe('lengths and text of messages', () => {
         await expectAccepted({ embeds: [{ title: 'before' }, embed(0)] });
         await expectRefused({ embeds: [{ title: 'before' }, embed(1)] }, `/embeds/1${at}`);
       });
-    it('10 embeds 201, 11 400', async () => {
-      const embeds = (count: number): object[] => Array.from({ length: count }, () => ({ title: 't' }));
+    it('10 embeds of 6,000 characters 201, 11 embeds 400', async () => {
+      const big = { description: letters(4000), footer: { text: letters(2000) } };
+      const embeds = (count: number): object[] => Array.from({ length: count }, () => big);
       await expectAccepted({ embeds: embeds(10) });
       await expectRefused({ embeds: embeds(11) }, '/embeds');
     });

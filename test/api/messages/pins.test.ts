@@ -2,19 +2,15 @@ import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { AuditPage } from '../../../lib/contract/member.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import { makeChannel, makeMember, openDm, setOverwrite, unknownId, word } from '../../harness/factories.ts';
+import { makeChannel, makeMember, openDm, unknownId, word } from '../../harness/factories.ts';
 import { type Caller, inParallel, refused, refusedWithout, send } from '../../harness/requests.ts';
-import { make, newMember, newPerson, useServer } from '../../harness/use.ts';
+import { make, newMember, useServer } from '../../harness/use.ts';
 import { messageCalls, pendingAfterCreate, storedMessage } from './message-fixture.ts';
 
-const { 'View Channel': viewChannel, 'Send Messages': sendMessages, 'Manage Messages': manageMessages } = permissionBits;
+const manageMessages = permissionBits['Manage Messages'];
 
 describe('pins', () => {
-  const { api, owner, server, moderator, member, outsider } = useServer({
-    moderator: newMember(manageMessages),
-    member: newMember(),
-    outsider: newPerson(),
-  });
+  const { api, owner, server, moderator, member } = useServer({ moderator: newMember(manageMessages), member: newMember() });
   const channel = make(() => makeChannel(api, owner, server.id), { each: true });
   const { path: messagePath, post, read, list: listMessages, remove } = messageCalls(api, channel, member);
 
@@ -31,13 +27,6 @@ describe('pins', () => {
     (await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${server.id}/audit-log?limit=100`)).items.filter((one) =>
       one.action.startsWith('message_'),
     );
-  /** Every call on the pins of a channel. */
-  const calls = (id: string, channelId?: string) =>
-    [
-      ['GET', listPath(channelId)],
-      ['PUT', path(id, channelId)],
-      ['DELETE', path(id, channelId)],
-    ] as const;
   /** Stores pinned messages by direct writes, in slots from 0; returns their ids. */
   const fill = async (count: number): Promise<string[]> => {
     const made = Array.from({ length: count }, () => api.platform.ids.next());
@@ -69,19 +58,20 @@ describe('pins', () => {
       expect(await ids()).to.deep.equal([second, first]);
     });
 
-    it('403 missing_permission without Manage Messages, also for one’s own message; 204 without Send Messages', async () => {
+    it('403 missing_permission without Manage Messages for PUT and DELETE, also for one’s own message', async () => {
       const id = await write(member);
-      await refusedWithout(api, 'Manage Messages', member, 'PUT', path(id));
-      await setOverwrite(api, owner, channel.id, moderator.id, 0, sendMessages);
-      await pin(id);
+      for (const method of ['PUT', 'DELETE']) await refusedWithout(api, 'Manage Messages', member, method, path(id));
     });
 
-    it('400 too_many_pins for the 51st; 204 for a pinned one, and for another after an unpin or a delete', async () => {
+    it('400 too_many_pins for the 51st; 204 for a pinned one, in another channel, and for another after an unpin or a delete', async () => {
       const pinned = await fill(50);
       const [next, another] = [await write(), await write()];
       const { message } = await refused(api, [400, 'too_many_pins'], moderator, 'PUT', path(next));
       expect(message).to.equal('A channel can have at most 50 pinned messages. Unpin one first.');
       expect(await pending(next)).to.deep.equal([]);
+      const other = await makeChannel(api, owner, server.id);
+      const { id: elsewhere } = await messageCalls(api, other, member).post('x');
+      await send(api, 204, moderator, 'PUT', path(elsewhere, other.id));
       await pin(pinned[7] as string);
       await unpin(pinned[7] as string);
       await pin(next);
@@ -90,13 +80,6 @@ describe('pins', () => {
       await pin(another);
       expect((await ids()).slice(0, 2)).to.deep.equal([another, next]);
       expect(await ids()).to.have.length(50);
-    });
-
-    it('50 pins in one channel do not count in another', async () => {
-      await fill(50);
-      const other = await makeChannel(api, owner, server.id);
-      const { id } = await messageCalls(api, other, member).post('x');
-      await send(api, 204, moderator, 'PUT', path(id, other.id));
     });
   });
 
@@ -112,12 +95,11 @@ describe('pins', () => {
       expect((await audit())[0]).to.deep.include({ action: 'message_unpin', actorId: moderator.id, targetId: id, changes: {} });
     });
 
-    it('204 without an event or audit entry for a message that is not pinned; 403 without Manage Messages', async () => {
+    it('204 without an event or audit entry for a message that is not pinned', async () => {
       const id = await write();
       const before = [await stored(id), await audit()];
       await unpin(id);
       expect([await stored(id), await audit()]).to.deep.equal(before);
-      await refused(api, [403, 'missing_permission'], member, 'DELETE', path(id));
     });
 
     it('404 for a deleted message, whose pin was removed with a PINS_UPDATE event', async () => {
@@ -160,30 +142,27 @@ describe('pins', () => {
   });
 
   describe('{channelId} and {messageId}', () => {
-    it('404 for a message that is unknown, malformed or of another channel', async () => {
+    it('404 for a message that is unknown or of another channel', async () => {
       const other = await makeChannel(api, owner, server.id);
       const { id: elsewhere } = await messageCalls(api, other, member).post('x');
-      for (const id of [elsewhere, unknownId, 'x', '%24ne'])
+      for (const id of [elsewhere, unknownId])
         for (const method of ['PUT', 'DELETE']) await refused(api, [404, 'not_found'], owner, method, path(id));
       expect(await list(member, other.id)).to.deep.equal([]);
     });
 
-    it('404 outside the server, 403 without View Channel, 400 in a category or voice channel', async () => {
-      const id = await write();
-      await setOverwrite(api, owner, channel.id, server.id, 0, viewChannel);
-      const [category, voice] = [
-        await makeChannel(api, owner, server.id, { kind: 'category' }),
-        await makeChannel(api, owner, server.id, { kind: 'voice' }),
-      ];
-      for (const [method, to] of calls(id)) {
-        await refused(api, [404, 'not_found'], outsider, method, to);
-        await refusedWithout(api, 'View Channel', moderator, method, to);
-        for (const { id: other } of [category, voice])
-          await refused(api, [400, 'invalid_request'], owner, method, to.replace(channel.id, other));
+    it('400 in a category or voice channel', async () => {
+      for (const kind of ['category', 'voice'] as const) {
+        const { id } = await makeChannel(api, owner, server.id, { kind });
+        for (const [method, to] of [
+          ['GET', listPath(id)],
+          ['PUT', path(unknownId, id)],
+          ['DELETE', path(unknownId, id)],
+        ] as const)
+          await refused(api, [400, 'invalid_request'], owner, method, to);
       }
     });
 
-    it('in a DM both people pin and unpin, others get 404, and there are no audit entries', async () => {
+    it('in a DM both people pin and unpin, and there are no audit entries', async () => {
       const before = await api.platform.db.audit.countDocuments();
       const dm = await openDm(api, owner, member);
       const messages = messageCalls(api, dm, owner);
@@ -192,7 +171,6 @@ describe('pins', () => {
       expect((await list(owner, dm.id)).map((one) => one.id)).to.deep.equal([id]);
       await send(api, 204, owner, 'DELETE', path(id, dm.id));
       await send(api, 204, owner, 'PUT', path(id, dm.id));
-      for (const [method, to] of calls(id, dm.id)) await refused(api, [404, 'not_found'], outsider, method, to);
       await messages.remove(id);
       expect(await api.platform.db.audit.countDocuments()).to.equal(before);
     });

@@ -3,15 +3,15 @@ import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { Message } from '../../../lib/contract/message.ts';
 import type { UserSummary } from '../../../lib/contract/user.ts';
 import { makeChannel, makeThread, openDm, postMessage, setOverwrite, unknownId } from '../../harness/factories.ts';
-import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
-import { make, newMember, newPerson, useServer } from '../../harness/use.ts';
+import { type Caller, refused, send } from '../../harness/requests.ts';
+import { make, newMember, useServer } from '../../harness/use.ts';
 
 const methods = ['PUT', 'DELETE', 'GET'] as const;
 const thumb = '%F0%9F%91%8D';
 const viewChannel = permissionBits['View Channel'];
 
 describe('paths of reactions', () => {
-  const { api, owner, server, member, outsider } = useServer({ member: newMember(), outsider: newPerson() });
+  const { api, owner, server, member } = useServer({ member: newMember() });
 
   const pathOf = (channelId: string, messageId: string, emoji = thumb): string =>
     `/api/channels/${channelId}/messages/${messageId}/reactions/${emoji}`;
@@ -30,13 +30,8 @@ describe('paths of reactions', () => {
       ['an emoji that was encoded twice', encodeURIComponent(thumb)],
       ['a custom emoji that was encoded twice', 'a%253A1'],
       ['plain text', 'thumbsup'],
-      ['a digit', '5'],
-      ['two emoji', thumb + thumb],
-      ['blanks', '%20%20'],
       ['a slash', '%2F'],
       ['nothing visible', '%00'],
-      ['a custom emoji without an id', 'a:'],
-      ['a custom emoji whose id is no number', 'a:b'],
       ['an operator', '%24ne'],
     ];
     for (const [what, segment] of bad)
@@ -55,28 +50,15 @@ describe('paths of reactions', () => {
   });
 
   describe('{channelId} and {messageId}', () => {
-    it('404 for a message that is unknown, malformed, deleted or of another channel, also for the owner', async () => {
+    it('404 for a message that is unknown, deleted or of another channel, also for the owner', async () => {
       const other = await makeChannel(api, owner, server.id);
       const [elsewhere, gone] = [await post(other.id), await post(server.general)];
       await add(owner, other.id, elsewhere);
       await add(owner, server.general, gone);
       await send(api, 204, owner, 'DELETE', `/api/channels/${server.general}/messages/${gone}`);
       for (const method of methods)
-        for (const id of [elsewhere, gone, unknownId, 'x', '%24ne'])
-          await refused(api, [404, 'not_found'], owner, method, pathOf(server.general, id));
+        for (const id of [elsewhere, gone, unknownId]) await refused(api, [404, 'not_found'], owner, method, pathOf(server.general, id));
       expect(await shown(owner, other.id, elsewhere)).to.deep.equal([{ emoji: '👍', count: 1, me: true }]);
-    });
-
-    it('404 outside the server and for an unknown channel, 403 missing_permission without View Channel, 401 without a credential', async () => {
-      const hidden = await makeChannel(api, owner, server.id);
-      const id = await post(hidden.id);
-      await setOverwrite(api, owner, hidden.id, server.id, 0, viewChannel);
-      for (const method of methods) {
-        await refused(api, [404, 'not_found'], outsider, method, pathOf(hidden.id, id));
-        await refused(api, [404, 'not_found'], owner, method, pathOf(unknownId, id));
-        await refusedWithout(api, 'View Channel', member, method, pathOf(hidden.id, id));
-        await refused(api, [401, 'unauthorized'], null, method, pathOf(hidden.id, id));
-      }
     });
 
     it('400 invalid_request in a category or voice channel', async () => {
@@ -86,7 +68,7 @@ describe('paths of reactions', () => {
       }
     });
 
-    it('in a DM both people can react, others get 404', async () => {
+    it('in a DM both people can react', async () => {
       const { id: dmId } = await openDm(api, owner, member);
       const id = await post(dmId);
       await add(member, dmId, id);
@@ -94,7 +76,6 @@ describe('paths of reactions', () => {
       expect(await shown(owner, dmId, id)).to.deep.equal([{ emoji: '👍', count: 2, me: true }]);
       const listed = await send<UserSummary[]>(api, 200, owner, 'GET', pathOf(dmId, id));
       expect(listed.map((one) => one.id)).to.deep.equal([member.id, owner.id]);
-      for (const method of methods) await refused(api, [404, 'not_found'], outsider, method, pathOf(dmId, id));
       await send(api, 204, member, 'DELETE', pathOf(dmId, id));
       expect(await shown(member, dmId, id)).to.deep.equal([{ emoji: '👍', count: 1, me: false }]);
     });

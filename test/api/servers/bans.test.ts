@@ -2,15 +2,14 @@ import { expect } from 'chai';
 import type { AuditPage, Ban } from '../../../lib/contract/member.ts';
 import type { Server } from '../../../lib/contract/server.ts';
 import { authorize, join, makeInvite, makePeers, makePeople, memberCountOf, unknownId } from '../../harness/factories.ts';
-import { type Caller, refused, refusedWithout, send } from '../../harness/requests.ts';
+import { refused, send } from '../../harness/requests.ts';
 import { newBot, newMember, newPerson, useServer } from '../../harness/use.ts';
 
 const [view, ban, administrator] = [1, 1 << 11, 1 << 12];
 
 describe('bans', () => {
-  // Roles, lowest first: @everyone, the bot's own, the moderator's.
   const { api, owner, server, moderator, bot, member, outsider } = useServer(
-    { moderator: newMember(view | ban), bot: newBot(view | ban), member: newMember(), outsider: newPerson() },
+    { moderator: newMember(view | ban), bot: newBot(), member: newMember(), outsider: newPerson() },
     { each: true },
   );
   const path = (userId = ''): string => `/api/servers/${server.id}/bans${userId && `/${userId}`}`;
@@ -55,11 +54,6 @@ describe('bans', () => {
       await authorize(api, owner, bot, server.id);
     });
 
-    it('204 by a bot with Ban Members for a member below it', async () => {
-      await send(api, 204, bot, 'PUT', path(member.id), { reason: 'spam' });
-      expect((await list())[0]?.user.id).to.equal(member.id);
-    });
-
     it('204 when repeated: another reason replaces the first, no reason changes nothing', async () => {
       await send(api, 204, moderator, 'PUT', path(member.id), { reason: 'first' });
       const [made] = await list();
@@ -85,34 +79,19 @@ describe('bans', () => {
       await refused(api, [400, 'invalid_request'], moderator, 'PUT', path(outsider.id), { reason: `${reason}x` });
     });
 
-    for (const body of [{ reason: 5 }, { reason: {} }, [], '{'])
-      it(`400 invalid_request for ${JSON.stringify(body)}`, async () => {
+    it('400 invalid_request for another body, 415 for the content type text/plain', async () => {
+      for (const body of [{ reason: 5 }, { reason: {} }, [], '{'])
         await refused(api, [400, 'invalid_request'], moderator, 'PUT', path(member.id), body);
-        expect(await list()).to.deep.equal([]);
-      });
-
-    it('415 for the content type text/plain', async () => {
       const headers = { 'Content-Type': 'text/plain' };
       expect((await api.call('PUT', path(member.id), { as: moderator.as, body: 'reason', headers })).status).to.equal(415);
+      expect(await list()).to.deep.equal([]);
     });
 
-    const rows: [what: string, expected: [number, string], as: () => Caller, userId: () => string][] = [
-      ['the caller', [400, 'invalid_request'], () => moderator, () => moderator.id],
-      ['the owner, who is the caller', [400, 'invalid_request'], () => owner, () => owner.id],
-      ['the owner', [403, 'role_hierarchy'], () => moderator, () => owner.id],
-      ['a member above', [403, 'role_hierarchy'], () => bot, () => moderator.id],
-      ['a caller without Ban Members', [403, 'missing_permission'], () => member, () => bot.id],
-      ['an unknown account and a caller without Ban Members', [403, 'missing_permission'], () => member, () => unknownId],
-      ['a caller outside the server', [404, 'not_found'], () => outsider, () => member.id],
-      ['an unknown account', [404, 'not_found'], () => moderator, () => unknownId],
-      ['a malformed id', [404, 'not_found'], () => moderator, () => '%24ne'],
-    ];
-    for (const [what, expected, as, userId] of rows)
-      it(`${expected.join(' ')} for ${what}`, async () => {
-        await refused(api, expected, as(), 'PUT', path(userId()));
-        expect(await list()).to.deep.equal([]);
-        expect(await entries()).to.deep.equal([]);
-      });
+    it('404 for an unknown account, but 403 without Ban Members; no ban and no entry', async () => {
+      await refused(api, [404, 'not_found'], moderator, 'PUT', path(unknownId));
+      await refused(api, [403, 'missing_permission'], member, 'PUT', path(unknownId));
+      expect([await list(), await entries()]).to.deep.equal([[], []]);
+    });
 
     it('403 role_hierarchy for an equal or higher member, also by an Administrator', async () => {
       const [one, other] = await makePeers(api, owner, server.id, administrator);
@@ -132,14 +111,6 @@ describe('bans', () => {
         ['member_unban', member.id, 'spam'],
         ['member_ban', member.id, 'spam'],
       ]);
-    });
-
-    it('403 without Ban Members, 404 for a non-member and a malformed id', async () => {
-      await send(api, 204, moderator, 'PUT', path(outsider.id));
-      await refusedWithout(api, 'Ban Members', member, 'DELETE', path(outsider.id));
-      await refused(api, [404, 'not_found'], outsider, 'DELETE', path(outsider.id));
-      await refused(api, [404, 'not_found'], moderator, 'DELETE', path('x'));
-      expect(await list()).to.have.length(1);
     });
   });
 
@@ -170,12 +141,9 @@ describe('bans', () => {
       expect((await list())[0]?.user).to.deep.include({ id: bot.id, username: 'deleted' });
     });
 
-    for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=x', `before=${unknownId}`])
-      it(`400 invalid_request for ?${query}`, () => refused(api, [400, 'invalid_request'], moderator, 'GET', `${path()}?${query}`));
-
-    it('403 without Ban Members, 404 for a non-member', async () => {
-      await refusedWithout(api, 'Ban Members', member, 'GET', path());
-      await refused(api, [404, 'not_found'], outsider, 'GET', path());
+    it('400 invalid_request for an invalid page and a `before` that is not banned', async () => {
+      for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=x', `before=${unknownId}`])
+        await refused(api, [400, 'invalid_request'], moderator, 'GET', `${path()}?${query}`);
     });
   });
 });

@@ -7,7 +7,6 @@ import {
   authorize,
   giveRole,
   join,
-  makeMember,
   makePeers,
   makePerson,
   makeRole,
@@ -38,7 +37,7 @@ describe('members', () => {
     `/api/servers/${server.id}/members${userId && `/${userId}`}${roleId && `/roles/${roleId}`}`;
   const memberNow = (userId: string): Promise<Member> => send(api, 200, owner, 'GET', path(userId));
 
-  describe('GET /api/servers/{serverId}/members', () => {
+  describe('GET /api/servers/{serverId}/members, and of one member', () => {
     it('200 with all members, offline while nobody is connected', async () => {
       const all = await send<Member[]>(api, 200, member, 'GET', path());
       expect(all.map((one) => one.user.id)).to.deep.equal([owner, moderator, bot, member].map((one) => one.id).toSorted());
@@ -71,17 +70,9 @@ describe('members', () => {
       expect((await memberNow(bot.id)).status).to.equal('offline');
     });
 
-    it('404 for a non-member', async () => {
+    it('404 for an account that is no member, an unknown id and @me', async () => {
       const outsider = await makePerson(api);
-      for (const at of [path(), path(member.id)]) await refused(api, [404, 'not_found'], outsider, 'GET', at);
-    });
-  });
-
-  describe('GET /api/servers/{serverId}/members/{userId}', () => {
-    it('404 for an account that is no member, an unknown id and a malformed one', async () => {
-      const outsider = await makePerson(api);
-      for (const id of [outsider.id, unknownId, 'x', '@me', `${member.id}%00`])
-        await refused(api, [404, 'not_found'], owner, 'GET', path(id));
+      for (const id of [outsider.id, unknownId, '@me']) await refused(api, [404, 'not_found'], owner, 'GET', path(id));
     });
   });
 
@@ -104,39 +95,16 @@ describe('members', () => {
       expect((await memberNow(member.id)).roles).to.have.members(roles.map((role) => role.id));
     });
 
-    const rows: [
-      what: string,
-      expected: [number, string],
-      as: () => Caller,
-      userId: () => string,
-      roleId: () => string | Promise<string>,
-    ][] = [
-      ['@everyone', [400, 'invalid_request'], () => moderator, () => member.id, () => server.id],
-      ['a bot’s own role and another member', [400, 'invalid_request'], () => owner, () => member.id, () => bot.roleId],
-      ['a bot’s own role and the bot', [400, 'invalid_request'], () => owner, () => bot.id, () => bot.roleId],
-      [
-        'the caller’s highest role',
-        [403, 'role_hierarchy'],
-        () => moderator,
-        () => member.id,
-        async () => (await memberNow(moderator.id)).roles[0] as string,
-      ],
-      ['a role above a bot’s own', [403, 'role_hierarchy'], () => bot, () => member.id, () => low.id],
-      ['a caller without Manage Roles', [403, 'missing_permission'], () => member, () => member.id, () => low.id],
-      ['another server’s role', [404, 'not_found'], () => moderator, () => member.id, () => owner.id],
-      ['a malformed role', [404, 'not_found'], () => moderator, () => member.id, () => 'x'],
-      ['an unknown member', [404, 'not_found'], () => moderator, () => unknownId, () => low.id],
-      ['a malformed member', [404, 'not_found'], () => moderator, () => 'x', () => low.id],
-    ];
-    for (const [what, expected, as, userId, roleId] of rows)
-      it(`${expected.join(' ')} for ${what}`, async () => {
-        const at = path(userId(), await roleId());
-        for (const method of ['PUT', 'DELETE']) await refused(api, expected, as(), method, at);
-      });
-
-    it('403 role_hierarchy for an Administrator and a role that is not below theirs', async () => {
-      const admin = await makeMember(api, owner, server.id, 1 << 12);
-      await refused(api, [403, 'role_hierarchy'], admin, 'PUT', path(member.id, low.id));
+    it('400 for a bot’s own role, also for the bot; 403 for the caller’s highest role; 404 for an unknown role or member', async () => {
+      const [highest = ''] = (await memberNow(moderator.id)).roles;
+      const rows: [expected: [number, string], as: Caller, userId: string, roleId: string][] = [
+        [[400, 'invalid_request'], owner, bot.id, bot.roleId],
+        [[403, 'role_hierarchy'], moderator, member.id, highest],
+        [[404, 'not_found'], moderator, member.id, owner.id],
+        [[404, 'not_found'], moderator, unknownId, low.id],
+      ];
+      for (const [expected, as, userId, roleId] of rows)
+        for (const method of ['PUT', 'DELETE']) await refused(api, expected, as, method, path(userId, roleId));
     });
   });
 
@@ -158,18 +126,8 @@ describe('members', () => {
       await authorize(api, owner, bot, server.id);
     });
 
-    const rows: [what: string, expected: [number, string], as: () => Caller, userId: () => string][] = [
-      ['the caller', [400, 'invalid_request'], () => moderator, () => moderator.id],
-      ['the owner', [403, 'role_hierarchy'], () => moderator, () => owner.id],
-      ['a member above', [403, 'role_hierarchy'], () => bot, () => moderator.id],
-      ['a caller without Kick Members', [403, 'missing_permission'], () => member, () => bot.id],
-      ['an unknown account', [404, 'not_found'], () => moderator, () => unknownId],
-      ['a malformed id', [404, 'not_found'], () => moderator, () => 'x'],
-    ];
-    for (const [what, expected, as, userId] of rows)
-      it(`${expected.join(' ')} for ${what}`, () => refused(api, expected, as(), 'DELETE', path(userId())));
-
-    it('403 role_hierarchy for an equal', async () => {
+    it('404 for an unknown account, 403 role_hierarchy for an equal', async () => {
+      await refused(api, [404, 'not_found'], moderator, 'DELETE', path(unknownId));
       const [one, other] = await makePeers(api, owner, server.id, kick);
       await refused(api, [403, 'role_hierarchy'], one, 'DELETE', path(other.id));
     });
@@ -189,12 +147,6 @@ describe('members', () => {
       await send(api, 204, bot, 'DELETE', leave().replace('@me', '%40me'));
       const { roles } = await send<Server>(api, 200, owner, 'GET', `/api/servers/${server.id}`);
       expect(roles.map((role) => role.id)).to.not.include(bot.roleId);
-    });
-
-    it('400 invalid_request for the owner, 404 for a non-member', async () => {
-      await refused(api, [400, 'invalid_request'], owner, 'DELETE', leave());
-      await refused(api, [404, 'not_found'], await makePerson(api), 'DELETE', leave());
-      await refused(api, [404, 'not_found'], owner, 'DELETE', '/api/users/@me/servers/x');
     });
 
     it('400 for making a person the owner who has just left', async () => {

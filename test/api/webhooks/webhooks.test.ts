@@ -3,10 +3,10 @@ import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { NewWebhook, Webhook } from '../../../lib/contract/webhook.ts';
 import { loseAnswers, makeChannel, makeMember, makePerson, makeThread, openDm, setOverwrite, unknownId } from '../../harness/factories.ts';
 import { ignoreManagingWrites, interceptNext } from '../../harness/intercept.ts';
-import { inParallel, refused, refusedWithout, send, tally } from '../../harness/requests.ts';
+import { inParallel, refused, send, tally } from '../../harness/requests.ts';
 import { useWebhooks } from './webhook-fixture.ts';
 
-const { 'Manage Webhooks': manageWebhooks, 'View Channel': viewChannel } = permissionBits;
+const { 'Manage Webhooks': manageWebhooks } = permissionBits;
 const listPath = (channelId: string): string => `/api/channels/${channelId}/webhooks`;
 const pathOf = (id: string): string => `/api/webhooks/${id}`;
 
@@ -19,7 +19,7 @@ describe('webhooks of a channel', () => {
   const list = (): Promise<Webhook[]> => send(api, 200, owner, 'GET', listPath(channel.id));
 
   describe('POST /api/channels/{channelId}/webhooks', () => {
-    it('201 with the webhook, its token and its URL, as in reads', async () => {
+    it('201 with the webhook, its token and its URL, as in reads; adds an audit entry without the token', async () => {
       const { status, body } = await create({ name: '  Build news ' });
       expect(status).to.equal(201);
       expect(body).to.have.all.keys('id', 'channelId', 'serverId', 'name', 'token', 'url', 'createdAt');
@@ -28,35 +28,23 @@ describe('webhooks of a channel', () => {
       expect(body.url).to.equal(`${api.platform.config.baseUrl}/api/webhooks/${body.id}/${body.token}`);
       expect(await send(api, 200, owner, 'GET', pathOf(body.id))).to.deep.equal(body);
       expect(await list()).to.deep.equal([body]);
-    });
-
-    it('adds an audit entry with the name and the channel, without the token', async () => {
-      const { id, name, token } = await makeWebhook();
-      const [entry, ...others] = await audit(id);
+      const [entry, ...others] = await audit(body.id);
       expect(others).to.deep.equal([]);
       expect(entry).to.deep.include({
         action: 'webhook_create',
         actorId: owner.id,
-        changes: { name: { from: null, to: name }, channelId: { from: null, to: channel.id } },
+        changes: { name: { from: null, to: 'Build news' }, channelId: { from: null, to: channel.id } },
       });
-      expect(JSON.stringify(entry)).not.to.contain(token);
+      expect(JSON.stringify(entry)).not.to.contain(body.token);
     });
 
-    for (const [status, what, name] of [
-      [201, 'a name of 80 characters', '😀'.repeat(80)],
-      [400, 'a name of 81 characters', '😀'.repeat(81)],
-      [400, 'an empty name', ''],
-      [400, 'a blank name', '   '],
-      [400, 'a name with a line break', 'a\nb'],
-      [400, 'a number as name', 5],
-      [400, 'null as name', null],
-    ] as const)
-      it(`${status} for ${what}`, async () => expect((await create({ name })).status).to.equal(status));
-
-    it('400 without a name; unknown fields are ignored and not stored', async () => {
-      expect((await create({})).status).to.equal(400);
-      const { body } = await create({ name: 'x', token: 'mine', posts: [1], channelId: server.general, avatar: 'x' });
-      expect(body).to.include({ channelId: channel.id, name: 'x' }).and.not.to.include({ token: 'mine' });
+    it('201 for a name of 80 characters, 400 for 81, an empty one and none; unknown fields are not stored', async () => {
+      const bad = [{ name: '😀'.repeat(81) }, { name: '' }, { name: 5 }, { name: null }, {}];
+      for (const body of bad) expect((await create(body)).status, JSON.stringify(body)).to.equal(400);
+      const name = '😀'.repeat(80);
+      const { status, body } = await create({ name, token: 'mine', posts: [1], channelId: server.general, avatar: 'x' });
+      expect(status).to.equal(201);
+      expect(body).to.include({ channelId: channel.id, name }).and.not.to.include({ token: 'mine' });
       expect(await stored(body.id)).not.to.have.property('avatar');
     });
 
@@ -129,18 +117,6 @@ describe('webhooks of a channel', () => {
       ['DELETE', pathOf(id), undefined, 204],
     ];
 
-    it('403 missing_permission without Manage Webhooks or View Channel, 404 outside the server', async () => {
-      const webhook = await makeWebhook();
-      const outsider = await makePerson(api);
-      for (const [method, path, body] of calls(webhook)) {
-        await refusedWithout(api, 'Manage Webhooks', member, method, path, body);
-        await refused(api, [404, 'not_found'], outsider, method, path, body);
-      }
-      await setOverwrite(api, owner, channel.id, server.id, 0, viewChannel);
-      for (const [method, path, body] of calls(webhook)) await refusedWithout(api, 'View Channel', member, method, path, body);
-      expect(await stored(webhook.id)).to.include({ name: webhook.name });
-    });
-
     it('Manage Webhooks from an overwrite of the channel is enough, but only in that channel', async () => {
       const other = await makeMember(api, owner, server.id);
       await setOverwrite(api, owner, channel.id, other.id, manageWebhooks, 0);
@@ -182,11 +158,11 @@ describe('webhooks of a channel', () => {
       expect(await audit(webhook.id)).to.have.length(1);
     });
 
-    for (const name of ['', ' ', 'a\nb', 'x'.repeat(81), 5, null, {}])
-      it(`400 for the name ${JSON.stringify(name).slice(0, 20)}`, async () => {
-        const { id } = await makeWebhook();
+    it('400 for an empty name, 81 characters and no text', async () => {
+      const { id } = await makeWebhook();
+      for (const name of ['', 'x'.repeat(81), 5, null, {}])
         await refused(api, [400, 'invalid_request'], owner, 'PATCH', pathOf(id), { name });
-      });
+    });
 
     it('404 if the webhook is deleted just before the write, and it stays deleted', async () => {
       const { id } = await makeWebhook();
