@@ -1,18 +1,17 @@
 import { Cluster } from 'ioredis';
-import { createLog } from '../../lib/base/log.ts';
-import { openWorkerPlatform } from '../../lib/store/platform.ts';
-import { startTestApi } from '../harness/api.ts';
+import { startTestApi, startTestApiWithWorker } from '../harness/api.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { consumeJobs } from '../harness/jobs.ts';
 import { startRedisCluster } from '../harness/redis-cluster.ts';
+import { use } from '../harness/use.ts';
 
 type ReadyCheck = (this: object, done: (error: null, fault: string | null) => void) => void;
 
 describe('Redis Cluster: consumers', () => {
+  const redis = use(() => startRedisCluster());
+  const api = use(() => startTestApiWithWorker(() => startTestApi({ REDIS_URL: redis.url })));
+
   it('serve every queue, and close, although the cluster was not ready when they connected', async () => {
-    const redis = await startRedisCluster();
-    const api = await startTestApi({ REDIS_URL: redis.url });
-    const worker = await openWorkerPlatform(api.platform.config, createLog('worker', 'error'));
     const prototype = Cluster.prototype as unknown as { readyCheck: ReadyCheck };
     const { readyCheck } = prototype;
     const checked = new WeakSet<object>();
@@ -27,15 +26,12 @@ describe('Redis Cluster: consumers', () => {
       const expire = async (): Promise<void> => {
         hasRun = true;
       };
-      const consumers = consumeJobs(worker, { 'expire-interaction': expire });
+      const consumers = consumeJobs(api.worker, { 'expire-interaction': expire });
       await api.platform.jobs.enqueue('expire-interaction', { interactionId: api.platform.ids.next() });
       await waitUntil(() => hasRun, 'the job has run');
       await consumers.close();
     } finally {
       prototype.readyCheck = readyCheck;
-      await worker.close();
-      await api.close();
-      await redis.close();
     }
   });
 });

@@ -4,21 +4,20 @@ import { waitUntil } from '../harness/interaction-fixture.ts';
 import { sweepNewMessagesNow } from '../harness/new-messages.ts';
 import type { ClusterNode } from '../harness/redis-cluster.ts';
 import type { SeededServer } from '../harness/seed.ts';
-import { type ClusterFixture, startClusterFixture } from './fixture.ts';
+import { use } from '../harness/use.ts';
+import { startClusterFixture } from './fixture.ts';
 
 describe('Redis Cluster: failover during posts', () => {
-  let fixture: ClusterFixture;
+  const fixture = use(() => startClusterFixture());
   let seeded: SeededServer;
   let master: ClusterNode;
-  before(async () => {
-    fixture = await startClusterFixture();
+  before(() => {
     seeded = fixture.servers[0] as SeededServer;
   });
   beforeEach(async () => {
     await fixture.redis.healthy();
     master = await masterOfLog();
   });
-  after(() => fixture?.close());
 
   const masterOfLog = (): Promise<ClusterNode> => fixture.redis.masterOf(fixture.logKey(seeded.serverId));
   const untilReplaced = (): Promise<void> => waitUntil(async () => (await masterOfLog()) !== master, 'another master serves the log');

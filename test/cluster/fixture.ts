@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { type BotClient, connectBot, type Dispatch } from '../harness/bot-client.ts';
 import { startNode, startParlance, type TestNode, type TestParlance } from '../harness/parlance.ts';
-import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
+import { startRedisCluster } from '../harness/redis-cluster.ts';
 import { type SeededServer, seedServer } from '../harness/seed.ts';
 
 /** A client under test, with the messages that it received and those that it read from the API after op 9. */
@@ -16,26 +16,6 @@ export interface Listener {
   synced: Set<string>;
   /** All events of all sessions. */
   events: Dispatch[];
-}
-
-/** All roles on a Redis Cluster, with clients that record what they receive. */
-export interface ClusterFixture {
-  redis: RedisCluster;
-  parlance: TestParlance;
-  nodes: TestNode[];
-  servers: SeededServer[];
-  /** The owner and the bot of each server, in this order. Both first connect to the same node. */
-  listeners: Listener[];
-  /** The prefix of all keys of a server's log. */
-  logKey(serverId: string): string;
-  /** Posts a message in a server; returns its id, and throws if the post fails. */
-  post(seeded: SeededServer, content: string): Promise<string>;
-  /**
-   * Posts in every server before, during and after `act`. Resolves when every client has every message that was posted with 201, with the number of posts and of
-   * sessions that ended with op 9.
-   */
-  postDuring(act: () => Promise<unknown>): Promise<{ posted: number; invalidated: number }>;
-  close(): Promise<void>;
 }
 
 const post = async (
@@ -103,7 +83,7 @@ function listenTo(
 }
 
 /** Starts a cluster, an API, a worker and two gateway nodes, and makes servers with a connected person and bot in each. */
-export async function startClusterFixture(serverCount = 6): Promise<ClusterFixture> {
+export async function startClusterFixture(serverCount = 6) {
   const redis = await startRedisCluster();
   const parlance = await startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
   const { REDIS_PREFIX, LOG_PARTITIONS } = parlance.platform.config;
@@ -141,14 +121,21 @@ export async function startClusterFixture(serverCount = 6): Promise<ClusterFixtu
     parlance,
     nodes,
     servers,
+    /** The owner and the bot of each server, in this order. Both first connect to the same node. */
     listeners,
-    logKey: (serverId) => keys.partitionPrefix(keys.partitionOf(serverId)),
-    async post(seeded, content) {
+    /** The prefix of all keys of a server's log. */
+    logKey: (serverId: string): string => keys.partitionPrefix(keys.partitionOf(serverId)),
+    /** Posts a message in a server; returns its id, and throws if the post fails. */
+    async post(seeded: SeededServer, content: string): Promise<string> {
       const id = await tryToPost(seeded, content);
       if (id === null) throw new Error('the post was refused');
       return id;
     },
-    async postDuring(act) {
+    /**
+     * Posts in every server before, during and after `act`. Resolves when every client has every message that was posted with 201, with the number of posts and
+     * of sessions that ended with op 9.
+     */
+    async postDuring(act: () => Promise<unknown>): Promise<{ posted: number; invalidated: number }> {
       const before = { posted: [...posted.values()].flat().length, invalidated: invalidations() };
       const name = `run ${++run}`;
       let isOver = false;
@@ -168,7 +155,7 @@ export async function startClusterFixture(serverCount = 6): Promise<ClusterFixtu
       await untilComplete();
       return { posted: [...posted.values()].flat().length - before.posted, invalidated: invalidations() - before.invalidated };
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(listeners.map(({ client }) => client.close()));
       await nodes[1]?.close();
       await parlance.close();

@@ -1,35 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
-import { join as joinServer, makeBot, makePeople, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { join as joinServer, makeBot, makePeople, makePerson, makeServer } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type EventRecorder, recordEvents, startNode, startParlance, type TestNode, type TestParlance } from '../harness/parlance.ts';
-import { type RedisCluster, startRedisCluster } from '../harness/redis-cluster.ts';
+import { type EventRecorder, recordEvents, startNode, startParlance } from '../harness/parlance.ts';
+import { startRedisCluster } from '../harness/redis-cluster.ts';
 import type { Caller } from '../harness/requests.ts';
+import { make, use } from '../harness/use.ts';
 
 describe('Redis Cluster: presence', () => {
-  const recorders: EventRecorder[] = [];
-  let redis: RedisCluster;
-  let parlance: TestParlance;
-  let otherNode: TestNode;
-  let owner: Caller;
-  let server: Place;
-  let people: Caller[];
-  before(async () => {
-    redis = await startRedisCluster();
-    parlance = await startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' });
-    otherNode = await startNode(parlance.platform.config);
-    owner = await makePerson(parlance);
-    server = await makeServer(parlance, owner);
-    people = await makePeople(parlance, 20);
-    for (const one of people) await joinServer(parlance, owner, server.id, one);
+  const redis = use(() => startRedisCluster());
+  const parlance = use(() => startParlance({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '2' }));
+  const otherNode = use(() => startNode(parlance.platform.config));
+  const recorders = use(async () => {
+    const all: EventRecorder[] = [];
+    return { all, close: () => Promise.all(all.map(({ client }) => client.close())) };
   });
-  after(async () => {
-    await Promise.all(recorders.map(({ client }) => client.close()));
-    await otherNode?.close();
-    await parlance?.close();
-    await redis?.close();
-  });
+  const owner = make(() => makePerson(parlance));
+  const server = make(() => makeServer(parlance, owner));
 
   const setStatus = async ({ token }: Caller, status: string): Promise<void> => {
     const patch = (): Promise<{ status: number }> =>
@@ -40,12 +28,14 @@ describe('Redis Cluster: presence', () => {
     received.flatMap(({ t, d }) => (t === 'PRESENCE_UPDATE' && d.userId === id ? [d.status] : []));
 
   it('sends presences of accounts in all partitions once to watchers and bots, also after a master was killed', async () => {
+    const people = await makePeople(parlance, 20);
+    for (const one of people) await joinServer(parlance, owner, server.id, one);
     const bot = await makeBot(parlance, owner, server.id);
     const watcher = await recordEvents(otherNode, owner.token, undefined, true);
-    recorders.push(watcher, await recordEvents(otherNode, bot.token, ['PRESENCE_UPDATE'], true));
+    recorders.all.push(watcher, await recordEvents(otherNode, bot.token, ['PRESENCE_UPDATE'], true));
     expect(await watcher.client.watch(people.map(({ id }) => id))).to.have.length(people.length);
-    const observers = [...recorders];
-    for (const one of people) recorders.push(await recordEvents(parlance, one.token, undefined, true));
+    const observers = [...recorders.all];
+    for (const one of people) recorders.all.push(await recordEvents(parlance, one.token, undefined, true));
     await waitUntil(
       () => observers.every((recorder) => people.every((one) => statusesIn(recorder, one).length === 1)),
       'all people are online',

@@ -5,22 +5,21 @@ import { createKeys, type Keys } from '../../lib/store/redis/log/keys.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import type { SeededServer } from '../harness/seed.ts';
-import { type ClusterFixture, type Listener, startClusterFixture } from './fixture.ts';
+import { use } from '../harness/use.ts';
+import { type Listener, startClusterFixture } from './fixture.ts';
 
 describe('Redis Cluster: all roles', () => {
-  let fixture: ClusterFixture;
+  const fixture = use(() => startClusterFixture());
   let keys: Keys;
   let seeded: SeededServer;
   let owner: Listener;
   let bot: Listener;
-  before(async () => {
-    fixture = await startClusterFixture();
+  before(() => {
     const { REDIS_PREFIX, LOG_PARTITIONS } = fixture.parlance.platform.config;
     keys = createKeys(REDIS_PREFIX, LOG_PARTITIONS);
     seeded = fixture.servers[0] as SeededServer;
     [owner, bot] = fixture.listeners as [Listener, Listener];
   });
-  after(() => fixture?.close());
 
   const asOwner = (): string => `Bearer ${seeded.ownerToken}`;
   const eventOf = async ({ events }: Listener, name: string, isWanted: (d: Record<string, unknown>) => boolean) => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Session } from '../../lib/contract/auth.ts';
+import type { DmChannel } from '../../lib/contract/dm.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { keepAccount, scheduleAccountDeletion, startDueAccountDeletions } from '../../lib/domain/accounts/deletions.ts';
 import { decideMessageFiles } from '../../lib/domain/files/files.ts';
@@ -15,7 +16,7 @@ import { join, makeApplication, makeBot, makePerson, makeServer, makeThread, ope
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { beforeNextQuery } from '../harness/intercept.ts';
 import { findDueRemovals } from '../harness/overdue-keys.ts';
-import { recordEvents, startParlance } from '../harness/parlance.ts';
+import { recordEvents, startParlance, waitForAll } from '../harness/parlance.ts';
 import { type Caller, refused, send } from '../harness/requests.ts';
 import { make, use } from '../harness/use.ts';
 import { picture } from '../images/fixtures.ts';
@@ -125,14 +126,9 @@ describe('the deletion of an account', () => {
       await begin();
       // Requests that had passed their checks before the deletion.
       await db.accounts.insertOne(doc);
-      await db.tokens.insertOne({
-        _id: person.token.split('.')[0] as string,
-        accountId: person.id,
-        kind: 'session',
-        hash: sha256(person.token),
-        createdAt: new Date(),
-        expiresAt: new Date(Date.now() + minuteMs),
-      });
+      const [_id = ''] = person.token.split('.');
+      const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + minuteMs) };
+      await db.tokens.insertOne({ _id, accountId: person.id, kind: 'session', hash: sha256(person.token), ...times });
       await join(api, friend, home.id, person);
       await postMessage(api, person, home.general, 'late');
       await makeApplication(api, person);
@@ -220,8 +216,7 @@ describe('the deletion of an account', () => {
       const bot = await makeApplication(api, person, undefined, true);
       await send(api, 201, friend, 'POST', `/api/applications/${bot.applicationId}/authorize`, { serverId: home.id, permissions: 0 });
       const ids = [(await postMessage(api, person, home.general)).id, (await postMessage(api, person, home.general)).id];
-      const listen = (who: Caller) => recordEvents(api, who.token);
-      const [theirs, pens] = await Promise.all([friend, pen].map(listen));
+      const [theirs, pens] = [await recordEvents(api, friend.token), await recordEvents(api, pen.token)];
       const connect = async ({ token }: Caller): Promise<Client> => {
         const socket = new Client(Number(new URL(api.gatewayUrl).port));
         await socket.identify(token);
@@ -231,18 +226,16 @@ describe('the deletion of an account', () => {
       await put(api.url, '/api/users/@me/avatar', person.as, await picture().png().toBuffer());
       await send(api, 200, person, 'POST', '/api/users/@me/deletion', { password, messages: 'delete' });
       const shown = { id: person.id, username: 'deleted', displayName: 'Deleted account', avatarUrl: null, tag: null };
-      for (const recorder of [theirs, pens])
-        expect(
-          (await recorder?.waitFor(({ t, d }) => t === 'USER_UPDATE' && d.id === person.id && d.username === 'deleted'))?.d,
-        ).to.deep.equal(shown);
-      for (const id of ids) await theirs?.waitFor(({ t, d }) => t === 'MESSAGE_DELETE' && d.id === id);
-      for (const { id } of [person, bot]) await theirs?.waitFor(({ t, d }) => t === 'MEMBER_REMOVE' && d.userId === id);
+      const renamed = await waitForAll([theirs, pens], ({ t, d }) => t === 'USER_UPDATE' && d.id === person.id && d.username === 'deleted');
+      for (const { d } of renamed) expect(d).to.deep.equal(shown);
+      for (const id of ids) await theirs.waitFor(({ t, d }) => t === 'MESSAGE_DELETE' && d.id === id);
+      for (const { id } of [person, bot]) await theirs.waitFor(({ t, d }) => t === 'MEMBER_REMOVE' && d.userId === id);
       expect(await Promise.all(sockets.map(({ closed }) => closed))).to.deep.equal([4004, 4004]);
       await waitUntil(async () => (await api.platform.db.files.countDocuments({})) === 0, 'the deletion of the avatar');
       expect(await send<Message[]>(api, 200, friend, 'GET', `/api/channels/${home.general}/messages`)).to.deep.equal([]);
-      expect(
-        (await send<{ recipient: object }[]>(api, 200, pen, 'GET', '/api/users/@me/channels')).map(({ recipient }) => recipient),
-      ).to.deep.equal([{ id: person.id, username: 'deleted', displayName: 'Deleted account', status: 'offline', customStatus: null }]);
+      const recipients = (await send<DmChannel[]>(api, 200, pen, 'GET', '/api/users/@me/channels')).map(({ recipient }) => recipient);
+      const { id, username, displayName } = shown;
+      expect(recipients).to.deep.equal([{ id, username, displayName, status: 'offline', customStatus: null }]);
       expect(dm.recipient.id).to.equal(pen.id);
     });
   });

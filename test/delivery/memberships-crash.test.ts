@@ -10,12 +10,7 @@ import type { Caller } from '../harness/requests.ts';
 import { make, use } from '../harness/use.ts';
 import { expectMembers, finishAll, readServers } from './membership-fixture.ts';
 
-interface Request {
-  as: Caller;
-  method: string;
-  path: string;
-  body?: unknown;
-}
+type Request = [as: Caller, method: string, path: string, body?: unknown];
 
 /** The accounts and the server of a test. `person` is in 99 other servers. */
 interface Setting {
@@ -34,47 +29,33 @@ describe('memberships: an api process dies during a join or a removal', () => {
 
   const join = async ({ owner: inviter, person, serverId }: Setting): Promise<Request> => {
     const { code } = await makeInvite(fixture.api, inviter, serverId);
-    return { as: person, method: 'POST', path: `/api/invites/${code}` };
+    return [person, 'POST', `/api/invites/${code}`];
   };
-  const leave = ({ person, serverId }: Setting): Request => ({ as: person, method: 'DELETE', path: `/api/users/@me/servers/${serverId}` });
-  const kick = ({ person, serverId, owner: as }: Setting): Request => ({
-    as,
-    method: 'DELETE',
-    path: `/api/servers/${serverId}/members/${person.id}`,
-  });
-  const ban = ({ person, serverId, owner: as }: Setting): Request => ({
-    as,
-    method: 'PUT',
-    path: `/api/servers/${serverId}/bans/${person.id}`,
-  });
-  const deleteServer = ({ serverId, owner: as }: Setting): Request => ({ as, method: 'DELETE', path: `/api/servers/${serverId}` });
-  const createServer = ({ person: as }: Setting): Request => ({ as, method: 'POST', path: '/api/servers', body: { name: 'x' } });
+  const leave = ({ person, serverId }: Setting): Request => [person, 'DELETE', `/api/users/@me/servers/${serverId}`];
+  const kick = ({ person, serverId, owner: as }: Setting): Request => [as, 'DELETE', `/api/servers/${serverId}/members/${person.id}`];
+  const ban = ({ person, serverId, owner: as }: Setting): Request => [as, 'PUT', `/api/servers/${serverId}/bans/${person.id}`];
+  const deleteServer = ({ serverId, owner: as }: Setting): Request => [as, 'DELETE', `/api/servers/${serverId}`];
+  const createServer = ({ person: as }: Setting): Request => [as, 'POST', '/api/servers', { name: 'x' }];
 
   /** What a request does before it dies at `failpoint`: whether the person was a member before, and is one after the workers have finished the change. */
-  const cases: readonly {
-    name: string;
-    failpoint: Failpoint;
-    request: (setting: Setting) => Request | Promise<Request>;
-    was: boolean;
-    is: boolean;
-  }[] = [
-    { name: 'a join, before the member', failpoint: 'after-membership-claim', request: join, was: false, is: false },
-    { name: 'a join, after the member', failpoint: 'after-member-write', request: join, was: false, is: true },
-    { name: 'a new server, before its owner', failpoint: 'after-membership-claim', request: createServer, was: false, is: false },
-    { name: 'a leave, before the member', failpoint: 'after-departure-intent', request: leave, was: true, is: false },
-    { name: 'a leave, after the member', failpoint: 'after-departure', request: leave, was: true, is: false },
-    { name: 'a kick, after the member', failpoint: 'after-departure', request: kick, was: true, is: false },
-    { name: 'a ban, after the member', failpoint: 'after-departure', request: ban, was: true, is: false },
-    { name: 'a deleted server, after its members', failpoint: 'after-departure', request: deleteServer, was: true, is: false },
+  const cases: [name: string, at: Failpoint, request: (of: Setting) => Request | Promise<Request>, was: boolean, is: boolean][] = [
+    ['a join, before the member', 'after-membership-claim', join, false, false],
+    ['a join, after the member', 'after-member-write', join, false, true],
+    ['a new server, before its owner', 'after-membership-claim', createServer, false, false],
+    ['a leave, before the member', 'after-departure-intent', leave, true, false],
+    ['a leave, after the member', 'after-departure', leave, true, false],
+    ['a kick, after the member', 'after-departure', kick, true, false],
+    ['a ban, after the member', 'after-departure', ban, true, false],
+    ['a deleted server, after its members', 'after-departure', deleteServer, true, false],
   ];
 
-  for (const { name, failpoint, request, was, is } of cases)
+  for (const [name, failpoint, request, was, is] of cases)
     it(`${name}: a connect shows the members, and the slot is ${is ? 'kept' : 'free again'}`, async () => {
       const { api } = fixture;
       const person = was ? await makeMember(api, owner, server.id) : await makePerson(api);
       await relayEvents(fixture.worker, 'server', server.id);
       await fillMemberships(api.platform, person.id, 99);
-      const { as, method, path, body } = await request({ owner, person, serverId: server.id });
+      const [as, method, path, body] = await request({ owner, person, serverId: server.id });
       await sendFatal(await start('api', failpoint), as.as, method, path, body);
 
       const isDeleted = request === deleteServer;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Message } from '../../lib/contract/message.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { toTimeoutMs } from '../../lib/store/mongo/insert.ts';
 import type { WorkerPlatform } from '../../lib/store/platform.ts';
@@ -6,8 +7,10 @@ import { idClockKey, inFlightKey } from '../../lib/store/redis/horizon.ts';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { createMessageOrder } from '../../lib/store/redis/message-order.ts';
 import { startSecondApi, startTestApiWithWorker } from '../harness/api.ts';
-import { interceptNext, withLog } from '../harness/intercept.ts';
-import { seedServer } from '../harness/seed.ts';
+import { postMessage } from '../harness/factories.ts';
+import { holdNext, withLog } from '../harness/intercept.ts';
+import { send } from '../harness/requests.ts';
+import { botOf, seedServer } from '../harness/seed.ts';
 import { connectRedis } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 
@@ -22,44 +25,24 @@ describe('Messages: order of ids', () => {
   /** The number of one of the two API processes. */
   type At = 0 | 1;
 
-  interface Shown {
-    id: string;
-    content: string;
-  }
-  const as = (): string => `Bot ${seeded.bots[0]?.token}`;
-  const pathOf = (channel: number): string => `/api/channels/${seeded.channelIds[channel]}/messages`;
-  const post = async (api: At, channel: number, content: string): Promise<Shown> => {
-    const { status, body } = await apis[api].call<Shown & { message: string }>('POST', pathOf(channel), {
-      as: as(),
-      body: { content },
-    });
-    expect(status, body.message).to.equal(201);
-    return body;
-  };
-  const list = async (api: At, channel: number, query = ''): Promise<Shown[]> => {
-    const { status, body } = await apis[api].call<Shown[]>('GET', pathOf(channel) + query, { as: as() });
-    expect(status).to.equal(200);
-    return body;
-  };
+  const channelOf = (channel: number): string => seeded.channelIds[channel] as string;
+  const post = (api: At, channel: number, content: string): Promise<Message> =>
+    postMessage(apis[api], botOf(seeded), channelOf(channel), content);
+  const list = (api: At, channel: number, query = ''): Promise<Message[]> =>
+    send(apis[api], 200, botOf(seeded), 'GET', `/api/channels/${channelOf(channel)}/messages${query}`);
   /** Starts to post through the first api. Resolves just before the insert, with a function that makes it. */
-  const beginPost = (channel: number, content: string): Promise<{ go: () => Promise<Shown> }> =>
-    new Promise((reached) => {
-      interceptNext(first.platform.db.messages, 'insertOne', async (insert) => {
-        await new Promise<void>((open) => {
-          reached({
-            go: () => {
-              open();
-              return posted;
-            },
-          });
-        });
-        return insert();
-      });
-      const posted = post(0, channel, content);
-    });
+  const beginPost = async (channel: number, content: string): Promise<() => Promise<Message>> => {
+    const held = holdNext([first.platform.db.messages], ['insertOne']);
+    const posted = post(0, channel, content);
+    const insert = await held;
+    return () => {
+      insert();
+      return posted;
+    };
+  };
   /** Expires the ids in flight, as if their processes had died long ago. */
   const expireInFlight = async (channel: number): Promise<void> => {
-    const key = inFlightKey(createKeys(first.platform.config.REDIS_PREFIX, 1), seeded.channelIds[channel] as string);
+    const key = inFlightKey(createKeys(first.platform.config.REDIS_PREFIX, 1), channelOf(channel));
     const [entry = '', score = ''] = await redis.zrange(key, '0', '0', 'WITHSCORES');
     await redis.zrem(key, entry);
     await redis.call('zadd', key, score, entry.replace(/^\d+/, '1'));
@@ -68,25 +51,25 @@ describe('Messages: order of ids', () => {
   const relayContents = async (channel: number, platform: Partial<WorkerPlatform> = {}): Promise<string[]> => {
     const appended: string[] = [];
     const append: WorkerPlatform['eventLog']['append'] = (place, events) => {
-      appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Shown).content));
+      appended.push(...events.map(({ payload }) => (JSON.parse(payload) as Message).content));
       return first.worker.eventLog.append(place, events);
     };
-    await relayEvents(withLog({ ...first.worker, ...platform }, { append }), 'channel', seeded.channelIds[channel] as string);
+    await relayEvents(withLog({ ...first.worker, ...platform }, { append }), 'channel', channelOf(channel));
     return appended;
   };
 
   it('a list waits for a pending insert with a smaller id in another process, and the relay stops before it', async () => {
     const before = await post(1, 1, 'before');
-    const slow = await beginPost(1, 'slow');
+    const insertSlow = await beginPost(1, 'slow');
     const fast = await post(1, 1, 'fast');
     expect(await relayContents(1)).to.deep.equal(['before']);
-    let page: Shown[] | null = null;
+    let page: Message[] | null = null;
     const listing = list(1, 1).then((one) => {
       page = one;
     });
     expect(await list(1, 2), 'another channel').to.deep.equal([]);
     expect(page).to.equal(null);
-    const { id } = await slow.go();
+    const { id } = await insertSlow();
     await listing;
     expect([before.id, id, fast.id]).to.deep.equal([before.id, id, fast.id].toSorted());
     expect(page).to.have.deep.members([before, await list(1, 1, `?after=${before.id}&limit=1`).then(([one]) => one), fast]);
@@ -107,16 +90,16 @@ describe('Messages: order of ids', () => {
   });
 
   it('a process that dies before its insert delays readers and the relay until its id expires', async () => {
-    const slow = await beginPost(2, 'lost');
+    const insertSlow = await beginPost(2, 'lost');
     const fast = await post(1, 2, 'fast');
     expect(await relayContents(2)).to.deep.equal([]);
     const { platform } = apis[1];
-    const horizon = await platform.messageOrder.horizon(seeded.channelIds[2] as string);
+    const horizon = await platform.messageOrder.horizon(channelOf(2));
     expect(horizon?.oldest).to.satisfy((oldest: string) => oldest < fast.id);
     await expireInFlight(2);
     expect((await list(1, 2)).map(({ id }) => id)).to.deep.equal([fast.id]);
     expect(await relayContents(2)).to.deep.equal(['fast']);
-    await slow.go();
+    await insertSlow();
   });
 
   it('ids increase after Redis lost the last ones and the clock was set back', async () => {
@@ -133,7 +116,7 @@ describe('Messages: order of ids', () => {
   it('answers 503 and inserts nothing when the process was paused until the id may have expired', async () => {
     const { config, ids } = first.platform;
     const order = createMessageOrder(redis, createKeys(config.REDIS_PREFIX, 1), ids, 0);
-    const { deadlineMs } = await order.reserve([seeded.channelIds[3] as string]);
+    const { deadlineMs } = await order.reserve([channelOf(3)]);
     expect(() => toTimeoutMs(deadlineMs))
       .to.throw()
       .with.property('code', 'unavailable');

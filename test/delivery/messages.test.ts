@@ -1,19 +1,17 @@
 import { expect } from 'chai';
 import type { Message } from '../../lib/contract/message.ts';
-import { openDm } from '../harness/factories.ts';
-import { startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
+import type { Dispatch } from '../harness/bot-client.ts';
+import { type EventRecorder, startParlance, useRecorder, waitForAll } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { newBot, newMember, useServer } from '../harness/use.ts';
 
-describe('Events: messages', () => {
-  const {
-    api: parlance,
-    owner,
-    server,
-    member,
-    bot,
-  } = useServer({ member: newMember(), bot: newBot() }, { start: () => startParlance({ RATE_LIMIT: 'off' }) });
-  const botRecorder = useRecorder(parlance, bot, ['MESSAGE_UPDATE', 'MESSAGE_DELETE']);
+/** The events that the bot opts in to. People receive more, such as presence. */
+const optIns = ['REACTION_ADD', 'REACTION_REMOVE', 'PINS_UPDATE', 'MESSAGE_UPDATE', 'MESSAGE_DELETE'];
+
+describe('Events: messages, reactions and pins', () => {
+  const fixture = useServer({ member: newMember(), bot: newBot(), reactor: newBot() }, { start: startParlance });
+  const { api: parlance, owner, server, member, bot, reactor } = fixture;
+  const botRecorder = useRecorder(parlance, bot, optIns);
   const ownerRecorder = useRecorder(parlance, owner);
   const memberRecorder = useRecorder(parlance, member);
   const recorders = [botRecorder, ownerRecorder, memberRecorder];
@@ -38,11 +36,8 @@ describe('Events: messages', () => {
     });
 
   it('two posts with one nonce are two messages; a post without a nonce is sent without one', async () => {
-    const [one, two, none] = [
-      await post(bot, { content: 'a', nonce: 'n' }),
-      await post(bot, { content: 'a', nonce: 'n' }),
-      await post(bot, { content: 'a' }),
-    ];
+    const [one, two] = [await post(bot, { content: 'a', nonce: 'n' }), await post(bot, { content: 'a', nonce: 'n' })];
+    const none = await post(bot, { content: 'a' });
     expect(one.id).to.not.equal(two.id);
     for (const { id } of [one, two]) for (const event of await receivedByAll('MESSAGE_CREATE', id)) expect(event.nonce).to.equal('n');
     for (const event of await receivedByAll('MESSAGE_CREATE', none.id)) expect(event).to.not.have.property('nonce');
@@ -87,12 +82,59 @@ describe('Events: messages', () => {
     }
   });
 
-  it('MESSAGE_CREATE in a DM has no serverId, and nobody else receives it', async () => {
-    const { id } = await openDm(parlance, member, bot);
-    const made = await send<Message>(parlance, 201, member, 'POST', `/api/channels/${id}/messages`, { content: 'x', nonce: 'n' });
-    for (const { d } of await waitForAll([botRecorder, memberRecorder], (event) => event.d.id === made.id)) expect(d).to.deep.equal(made);
-    const last = await post(bot, { content: 'last' });
-    await receivedByAll('MESSAGE_CREATE', last.id);
-    expect(ownerRecorder.received.filter((event) => event.d.channelId === id)).to.deep.equal([]);
+  const request = (method: string, url: string, as: Caller): Promise<void> => send(parlance, 204, as, method, url);
+  const postText = async (content: string): Promise<string> => (await post(owner, { content })).id;
+  const reaction = (id: string, emoji: string): string => `${path(id)}/reactions/${encodeURIComponent(emoji)}`;
+  const pin = (id: string): string => `/api/channels/${server.general}/pins/${id}`;
+  /** Posts a message, runs `act` with it, posts another one, and returns the events of messages, reactions and pins between the posts. */
+  const eventsDuring = async (recorder: EventRecorder, content: string, act: (id: string) => Promise<void>): Promise<Dispatch[]> => {
+    const id = await postText(content);
+    await recorder.waitFor((event) => event.d.id === id);
+    const from = recorder.received.length;
+    await act(id);
+    const last = await postText(`${content}, the end`);
+    await recorder.waitFor((event) => event.d.id === last);
+    return recorder.received.slice(from).filter(({ t, d }) => d.id !== last && (t === 'MESSAGE_CREATE' || optIns.includes(t)));
+  };
+
+  for (const [who, recorder] of [
+    ['an opted-in bot', botRecorder],
+    ['a person', ownerRecorder],
+  ] as const)
+    it(`${who} receives REACTION_ADD, REACTION_REMOVE and PINS_UPDATE once each, in order`, async () => {
+      let messageId = '';
+      const received = await eventsDuring(recorder, `for ${who}`, async (id) => {
+        messageId = id;
+        await request('PUT', reaction(id, '❤'), reactor);
+        await request('PUT', reaction(id, '❤\uFE0F'), reactor);
+        await request('PUT', reaction(id, '❤\uFE0F'), owner);
+        await request('PUT', pin(id), owner);
+        await request('PUT', pin(id), owner);
+        await request('DELETE', reaction(id, '❤'), reactor);
+        await request('DELETE', reaction(id, '❤'), reactor);
+        await request('DELETE', pin(id), owner);
+        await request('DELETE', reaction(id, '❤'), owner);
+      });
+      const place = { serverId: server.id, channelId: server.general };
+      const reactionBy = (userId: string) => ({ ...place, messageId, userId, emoji: '❤\uFE0F' });
+      expect(received.map(({ t, d }) => [t, d])).to.deep.equal([
+        ['REACTION_ADD', reactionBy(reactor.id)],
+        ['REACTION_ADD', reactionBy(owner.id)],
+        ['PINS_UPDATE', place],
+        ['REACTION_REMOVE', reactionBy(reactor.id)],
+        ['PINS_UPDATE', place],
+        ['REACTION_REMOVE', reactionBy(owner.id)],
+      ]);
+    });
+
+  it('deleting a pinned message sends MESSAGE_DELETE and PINS_UPDATE, an unpinned one no PINS_UPDATE', async () => {
+    const received = await eventsDuring(botRecorder, 'to go', async (id) => {
+      const other = await postText('unpinned');
+      await request('PUT', pin(id), owner);
+      await request('DELETE', path(id), owner);
+      await request('DELETE', path(other), owner);
+    });
+    const names = received.map((event) => event.t).filter((name) => name !== 'MESSAGE_CREATE');
+    expect(names.toSorted()).to.deep.equal(['MESSAGE_DELETE', 'MESSAGE_DELETE', 'PINS_UPDATE', 'PINS_UPDATE']);
   });
 });

@@ -10,13 +10,8 @@ import { newApplication, newPerson, use, useServer } from '../harness/use.ts';
 
 /** A person who joins receives the server and then all later events, also when their node subscribes to the server's place late. */
 describe('Events: people who join a server', () => {
-  const {
-    api: parlance,
-    owner,
-    server,
-    bot,
-    newcomer,
-  } = useServer({ bot: newApplication(), newcomer: newPerson() }, { each: true, start: startParlance });
+  const fixture = useServer({ bot: newApplication(), newcomer: newPerson() }, { each: true, start: startParlance });
+  const { api: parlance, owner, server, bot, newcomer } = fixture;
   /** The node of the newcomer; nobody else in the server is connected to it. */
   const farNode = use(() => startNode(parlance.platform.config));
   /** A bot of the owner in the server, which receives events without delay. */

@@ -43,24 +43,17 @@ describe('reactions: an api process killed in between', () => {
     await relay();
   };
 
-  for (const { failpoint, method, repair, by, reacted, sent } of [
-    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'the sweep', repair: sweep, reacted: false, sent: [] },
-    { failpoint: 'after-reaction-write', method: 'PUT', by: 'the sweep', repair: sweep, reacted: true, sent: ['REACTION_ADD'] },
-    { failpoint: 'after-reaction-write', method: 'PUT', by: 'the relay', repair: relay, reacted: true, sent: ['REACTION_ADD'] },
-    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'another try', repair: retry('PUT'), reacted: true, sent: ['REACTION_ADD'] },
-    { failpoint: 'after-reaction-begin', method: 'PUT', by: 'a removal', repair: retry('DELETE'), reacted: false, sent: [] },
-    { failpoint: 'after-reaction-begin', method: 'DELETE', by: 'the sweep', repair: sweep, reacted: true, sent: [] },
-    { failpoint: 'after-reaction-write', method: 'DELETE', by: 'the sweep', repair: sweep, reacted: false, sent: ['REACTION_REMOVE'] },
-    { failpoint: 'after-reaction-write', method: 'DELETE', by: 'the relay', repair: relay, reacted: false, sent: ['REACTION_REMOVE'] },
-    {
-      failpoint: 'after-reaction-begin',
-      method: 'DELETE',
-      by: 'another try',
-      repair: retry('DELETE'),
-      reacted: false,
-      sent: ['REACTION_REMOVE'],
-    },
-    { failpoint: 'after-reaction-begin', method: 'DELETE', by: 'an addition', repair: retry('PUT'), reacted: true, sent: [] },
+  for (const [failpoint, method, by, repair, reacted, sent] of [
+    ['after-reaction-begin', 'PUT', 'the sweep', sweep, false, []],
+    ['after-reaction-write', 'PUT', 'the sweep', sweep, true, ['REACTION_ADD']],
+    ['after-reaction-write', 'PUT', 'the relay', relay, true, ['REACTION_ADD']],
+    ['after-reaction-begin', 'PUT', 'another try', retry('PUT'), true, ['REACTION_ADD']],
+    ['after-reaction-begin', 'PUT', 'a removal', retry('DELETE'), false, []],
+    ['after-reaction-begin', 'DELETE', 'the sweep', sweep, true, []],
+    ['after-reaction-write', 'DELETE', 'the sweep', sweep, false, ['REACTION_REMOVE']],
+    ['after-reaction-write', 'DELETE', 'the relay', relay, false, ['REACTION_REMOVE']],
+    ['after-reaction-begin', 'DELETE', 'another try', retry('DELETE'), false, ['REACTION_REMOVE']],
+    ['after-reaction-begin', 'DELETE', 'an addition', retry('PUT'), true, []],
   ] as const)
     it(`${method}, ${failpoint}: ${by} makes message and reactions agree, and each change is sent once`, async () => {
       if (method === 'DELETE') {

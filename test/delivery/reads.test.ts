@@ -8,7 +8,7 @@ import { type Caller, send } from '../harness/requests.ts';
 import { newMember, useServer } from '../harness/use.ts';
 
 describe('READ_UPDATE', () => {
-  const { api: parlance, owner, server, other } = useServer({ other: newMember() }, { start: () => startParlance({ RATE_LIMIT: 'off' }) });
+  const { api: parlance, owner, server, other } = useServer({ other: newMember() }, { start: startParlance });
 
   const post = async (as: Caller): Promise<string> => (await postMessage(parlance, as, server.general)).id;
   const marks = (recorder: EventRecorder): unknown[] => recorder.received.filter(({ t }) => t === 'READ_UPDATE').map(({ d }) => d);

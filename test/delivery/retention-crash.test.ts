@@ -18,8 +18,7 @@ describe('retention: killed workers', () => {
     const sent = [{ name: 'a.bin', bytes: Buffer.alloc(1000), type: 'application/octet-stream' }];
     const { body } = await sendBody(`${api.url}/api/channels/${server.general}/messages`, owner.as, formOf({ content: 'x' }, sent));
     await relayEvents(api.worker, 'channel', server.general);
-    const doc = await messages.findOne({ _id: body.id });
-    if (!doc) throw new Error('no message');
+    const doc = (await messages.findOne({ _id: body.id })) ?? expect.fail();
     // The same message, three days old.
     const old = composeId(Date.now() - 3 * 24 * 60 * 60_000, 0, 0);
     await messages.deleteOne({ _id: doc._id });

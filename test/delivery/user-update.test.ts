@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { join, makeBot, makeMember, makePerson, makeServer, openDm } from '../harness/factories.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { type EventRecorder, recordEvents, startParlance } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
@@ -63,9 +64,7 @@ describe('USER_UPDATE', () => {
   it('stays pending until it is sent, also when the job is lost or the worker dies; several changes send one', async () => {
     const recorder = await listen(owner);
     const quiet = await makeMember(parlance, owner, server.id);
-    const waitForEmptyOutbox = async (id: string): Promise<void> => {
-      while (await outbox(id)) await new Promise((resolve) => setTimeout(resolve, 20));
-    };
+    const waitForEmptyOutbox = (id: string): Promise<void> => waitUntil(async () => !(await outbox(id)), 'the outbox is empty');
     await waitForEmptyOutbox(quiet.id);
     for (const name of ['One', 'Two', 'Three']) {
       interceptNext(parlance.platform, 'wake', async () => undefined);

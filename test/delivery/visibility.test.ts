@@ -14,18 +14,9 @@ const admin = 1 << 12;
 const names = ['CHANNEL_CREATE', 'CHANNEL_UPDATE', 'CHANNEL_DELETE'];
 
 describe('Events: channels that become visible or hidden', () => {
-  const {
-    api: parlance,
-    owner,
-    server,
-    role,
-    holder,
-    bystander,
-    ...bots
-  } = useServer(
-    { role: newRole(), roleBot: newBot(), bot: newBot(), holder: newMember(), bystander: newMember() },
-    { start: startParlance },
-  );
+  const parts = { role: newRole(), roleBot: newBot(), bot: newBot(), holder: newMember(), bystander: newMember() };
+  const fixture = useServer(parts, { start: startParlance });
+  const { api: parlance, owner, server, role, holder, bystander, ...bots } = fixture;
   before(async () => {
     for (const { id } of [bots.roleBot, holder]) await giveRole(parlance, owner, server.id, id, role.id);
   });
@@ -72,72 +63,41 @@ describe('Events: channels that become visible or hidden', () => {
 
   it('overwrites that hide a channel from everyone, show it to a role, then to one person, and are removed', async () => {
     const channel = await makeChannel(parlance, owner, server.id);
-    const received = (act: () => Promise<unknown>) => eventsDuring([channel], act);
-    expect(await received(() => setOverwrite(parlance, owner, channel.id, server.id, 0, view))).to.deep.equal({
-      ...all('-0'),
-      owner: '~0',
-    });
-    expect(await received(() => setOverwrite(parlance, owner, channel.id, role.id, view, 0))).to.deep.equal({
-      ...all(''),
-      roleBot: '+0',
-      rolePerson: '+0',
-      owner: '~0',
-    });
-    expect(await received(() => setOverwrite(parlance, owner, channel.id, bystander.id, view, 0))).to.deep.equal({
-      ...all('~0'),
-      bot: '',
-      person: '+0',
-    });
+    let shown: Channel | undefined;
+    const set = async (id: string, allow: number, deny: number): Promise<void> => {
+      shown = await setOverwrite(parlance, owner, channel.id, id, allow, deny);
+    };
     const path = `/api/channels/${channel.id}/overwrites/${server.id}`;
-    expect(await received(() => send(parlance, 204, owner, 'DELETE', path))).to.deep.equal({ ...all('~0'), bot: '+0' });
-  });
-
-  it('CHANNEL_CREATE has the current channel, CHANNEL_DELETE its id and server', async () => {
-    const channel = await makeChannel(parlance, owner, server.id);
-    await waitForPending();
-    await setOverwrite(parlance, owner, channel.id, server.id, 0, view);
-    for (const recorder of [recorders.bot, recorders.person]) {
-      const { d } = await recorder.waitFor(({ t, d: gone }) => t === 'CHANNEL_DELETE' && gone.id === channel.id);
-      expect(d).to.deep.equal({ id: channel.id, serverId: server.id });
-    }
-    const count = [recorders.bot, recorders.person].map((recorder) => recorder.received.length);
-    const shown = await setOverwrite(parlance, owner, channel.id, server.id, view, 0);
-    for (const [n, recorder] of [recorders.bot, recorders.person].entries()) {
-      await recorder.waitFor(
-        (event) => recorder.received.indexOf(event) >= (count[n] as number) && event.t === 'CHANNEL_CREATE' && event.d.id === channel.id,
-      );
-      const found = recorder.received.findLast(({ t, d }) => t === 'CHANNEL_CREATE' && d.id === channel.id);
-      expect(found?.d).to.deep.equal(shown);
-    }
+    const steps: [act: () => Promise<unknown>, received: Record<string, string>][] = [
+      [() => set(server.id, 0, view), { ...all('-0'), owner: '~0' }],
+      [() => set(role.id, view, 0), { ...all(''), roleBot: '+0', rolePerson: '+0', owner: '~0' }],
+      [() => set(bystander.id, view, 0), { ...all('~0'), bot: '', person: '+0' }],
+      [() => send(parlance, 204, owner, 'DELETE', path), { ...all('~0'), bot: '+0' }],
+    ];
+    for (const [act, received] of steps) expect(await eventsDuring([channel], act)).to.deep.equal(received);
+    // CHANNEL_CREATE has the channel as it was shown, CHANNEL_DELETE its id and server.
+    const last = (name: string) => recorders.person.received.findLast(({ t, d }) => t === name && d.id === channel.id)?.d;
+    expect([last('CHANNEL_CREATE'), last('CHANNEL_DELETE')]).to.deep.equal([shown, { id: channel.id, serverId: server.id }]);
   });
 
   it('changes of a role’s permissions show and hide channels for its holders only', async () => {
-    const [open, hidden, forRole] = [
-      await makeChannel(parlance, owner, server.id),
-      await makeChannel(parlance, owner, server.id),
-      await makeChannel(parlance, owner, server.id),
-    ];
+    const newChannel = (): Promise<Channel> => makeChannel(parlance, owner, server.id);
+    const [open, hidden, forRole] = [await newChannel(), await newChannel(), await newChannel()];
     await setOverwrite(parlance, owner, hidden.id, server.id, 0, view);
     await patchRole(server.id, 0b1110);
     await setOverwrite(parlance, owner, forRole.id, role.id, view, 0);
-    const received = (act: () => Promise<unknown>) => eventsDuring([open, hidden, forRole], act);
     const holders = (what: string) => ({ ...all(''), roleBot: what, rolePerson: what });
-    expect(await received(() => patchRole(role.id, view))).to.deep.equal(holders('+0'));
-    expect(await received(() => patchRole(role.id, admin))).to.deep.equal(holders('+1'));
-    expect(await received(() => patchRole(role.id, view | 2))).to.deep.equal(holders('-1'));
-    expect(await received(() => send(parlance, 204, owner, 'DELETE', at(`/members/${holder.id}/roles/${role.id}`)))).to.deep.equal({
-      ...all(''),
-      rolePerson: '-0 -2',
-    });
-    expect(await received(() => giveRole(parlance, owner, server.id, holder.id, role.id))).to.deep.equal({
-      ...all(''),
-      rolePerson: '+0 +2',
-    });
-    expect(await received(() => send(parlance, 204, owner, 'DELETE', at(`/roles/${role.id}`)))).to.deep.equal({
-      ...holders('-0 -2'),
-      owner: '~2',
-    });
-    expect(await received(() => patchRole(server.id, 0b1111))).to.deep.equal({ ...all('+0 +2'), owner: '' });
+    const memberRole = at(`/members/${holder.id}/roles/${role.id}`);
+    const steps: [act: () => Promise<unknown>, received: Record<string, string>][] = [
+      [() => patchRole(role.id, view), holders('+0')],
+      [() => patchRole(role.id, admin), holders('+1')],
+      [() => patchRole(role.id, view | 2), holders('-1')],
+      [() => send(parlance, 204, owner, 'DELETE', memberRole), { ...all(''), rolePerson: '-0 -2' }],
+      [() => giveRole(parlance, owner, server.id, holder.id, role.id), { ...all(''), rolePerson: '+0 +2' }],
+      [() => send(parlance, 204, owner, 'DELETE', at(`/roles/${role.id}`)), { ...holders('-0 -2'), owner: '~2' }],
+      [() => patchRole(server.id, 0b1111), { ...all('+0 +2'), owner: '' }],
+    ];
+    for (const [act, received] of steps) expect(await eventsDuring([open, hidden, forRole], act)).to.deep.equal(received);
     const { members, removals } = parlance.platform.db;
     expect(await members.countDocuments({ roles: role.id })).to.equal(2);
     await removals.updateOne({ _id: role.id }, { $set: { at: new Date(0) } });

@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
+import { waitUntil } from '../harness/interaction-fixture.ts';
+import type { Client } from './client.ts';
 import { contents, useGateway } from './gateway-fixture.ts';
 
 describe('gateway: events for bots', () => {
   const { fixture, place } = useGateway(2);
+  /** Connects a new bot of the server. */
+  const connect = async (): Promise<Client> => (await fixture.openSession(await fixture.makeAccount('bot', place.server))).client;
 
   it('sends hello, READY, and then each event with its own position', async () => {
     const bot = await fixture.makeAccount('bot', place.server);
@@ -26,9 +30,7 @@ describe('gateway: events for bots', () => {
   });
 
   it('forwards payloads of every frame length', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token);
+    const client = await connect();
     const texts = [10, 200, 5_000, 9_000, 70_000].map((length) => 'x'.repeat(length));
     for (const text of texts) await fixture.post(place.server, place.channel, text);
     expect(contents(await client.events(texts.length))).to.deep.equal(texts);
@@ -45,31 +47,15 @@ describe('gateway: events for bots', () => {
     expect((await two.events(1)).map(({ t }) => t)).to.deep.equal(['MESSAGE_CREATE']);
   });
 
-  it('reads events that were not received live from the log, in order and once', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token);
-    await fixture.post(place.server, place.channel, 'live');
-    await fixture.withoutDelivery(place.server, async () => {
-      for (const content of ['lost 1', 'lost 2']) await fixture.post(place.server, place.channel, content);
-    });
-    await fixture.post(place.server, place.channel, 'live again');
-    expect(contents(await client.events(4))).to.deep.equal(['live', 'lost 1', 'lost 2', 'live again']);
-  });
-
   it('keeps the order while hundreds of events arrive during a gap', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token);
+    const client = await connect();
     const post = (i: number): Promise<unknown> => fixture.post(place.server, place.channel, String(i));
     for (let i = 0; i < 250; i++) await (i % 7 < 3 ? fixture.withoutDelivery(place.server, () => post(i)) : post(i));
     expect(contents(await client.events(250))).to.deep.equal(Array.from({ length: 250 }, (_, i) => String(i)));
   });
 
   it('notices a missed event within two seconds, even if no other event follows', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token);
+    const client = await connect();
     await fixture.withoutDelivery(place.server, () => fixture.post(place.server, place.channel, 'lost'));
     expect(contents(await client.events(1))).to.deep.equal(['lost']);
   });
@@ -88,34 +74,6 @@ describe('gateway: events for bots', () => {
     expect(contents(await old.events(1))).to.deep.equal(['after']);
     await young.cut();
     await old.cut();
-  });
-
-  it('sends no events of channels that the bot cannot view', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const hidden = await fixture.makeChannel(place.server, [{ id: bot.id, allow: 0, deny: 1 }]);
-    const client = fixture.connect();
-    await client.identify(bot.token);
-    await fixture.post(place.server, hidden, 'hidden');
-    await fixture.post(place.server, place.channel, 'open');
-    expect(contents(await client.events(1))).to.deep.equal(['open']);
-  });
-
-  it('sends events of a server that the bot joins, and none of a server that it left, without reconnecting', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token, ['SERVER_CREATE']);
-    const other = await fixture.makeServer();
-    const otherChannel = await fixture.makeChannel(other);
-    await fixture.join(other, bot.id, true);
-    await fixture.post(other, otherChannel, 'welcome');
-    expect((await client.events(2)).map(({ t, d }) => [t, d.content ?? d.id])).to.deep.equal([
-      ['SERVER_CREATE', other],
-      ['MESSAGE_CREATE', 'welcome'],
-    ]);
-    await fixture.leave(place.server, bot.id);
-    await fixture.post(place.server, place.channel, 'gone');
-    await fixture.post(other, otherChannel, 'still here');
-    expect(contents(await client.events(1))).to.deep.equal(['still here']);
   });
 
   it('sends events of a new server from the join on, after SERVER_CREATE', async () => {
@@ -162,9 +120,7 @@ describe('gateway: events for bots', () => {
   });
 
   it('counts sockets, deliveries and their latency in metrics', async () => {
-    const bot = await fixture.makeAccount('bot', place.server);
-    const client = fixture.connect();
-    await client.identify(bot.token);
+    const client = await connect();
     await fixture.post(place.server, place.channel, 'counted');
     await client.events(1);
     const { node } = fixture.nodes[0] ?? expect.fail();
@@ -172,5 +128,71 @@ describe('gateway: events for bots', () => {
     expect(text).to.match(/parlance_sockets\{kind="bot",role="gateway"\} [1-9]/);
     expect(text).to.match(/parlance_deliveries_total\{event="MESSAGE_CREATE",role="gateway"\} [1-9]/);
     expect(text).to.match(/parlance_delivery_seconds_count\{role="gateway"\} [1-9]/);
+  });
+});
+
+describe('gateway: people', () => {
+  const { fixture, place } = useGateway();
+
+  const person = async (server = place.server): Promise<{ id: string; client: Client }> => {
+    const one = await fixture.makeAccount('person', server);
+    return { id: one.id, client: (await fixture.openSession(one)).client };
+  };
+
+  it('receive only events of channels that they can view, from the next event after a change', async () => {
+    const [sees, excluded] = [await person(), await person()];
+    const hidden = await fixture.makeChannel(place.server, [
+      { id: place.server, allow: 0, deny: 1 },
+      { id: sees.id, allow: 1, deny: 0 },
+    ]);
+    await fixture.post(place.server, hidden, 'hidden');
+    await fixture.post(place.server, place.channel, 'open');
+    expect(contents(await sees.client.messages(2))).to.deep.equal(['hidden', 'open']);
+    expect(contents(await excluded.client.messages(1))).to.deep.equal(['open']);
+    await fixture.overwrite(place.server, hidden, []);
+    await fixture.post(place.server, hidden, 'shown');
+    expect(contents(await sees.client.messages(1))).to.deep.equal(['shown']);
+    await fixture.overwrite(place.server, hidden, [{ id: sees.id, allow: 0, deny: 1 }]);
+    await fixture.post(place.server, hidden, 'turned');
+    await fixture.post(place.server, place.channel, 'end');
+    expect(contents(await sees.client.messages(1))).to.deep.equal(['end']);
+    expect(contents(await excluded.client.messages(3))).to.deep.equal(['shown', 'turned', 'end']);
+  });
+
+  it('are closed with 4004 only on the session that was logged out', async () => {
+    const one = await fixture.makeAccount('person', place.server);
+    const { token, _id } = await fixture.makeToken(one.id);
+    const [kept, ended] = [fixture.connect(), fixture.connect()];
+    await kept.identify(one.token);
+    await ended.identify(token);
+    await fixture.changing(null, [one.id], () => fixture.worker.db.tokens.deleteOne({ _id }), true);
+    expect(await ended.closed).to.equal(4004);
+    await fixture.post(place.server, place.channel, 'for the other session');
+    expect(contents(await kept.events(1))).to.deep.equal(['for the other session']);
+  });
+
+  it('receive events late while permissions cannot be read, without a delay for others', async () => {
+    const server = await fixture.makeServer();
+    const fresh = await fixture.makeChannel(server);
+    const [one, other] = [await person(server), await person(await fixture.makeServer())];
+    const { platform } = fixture.nodes[0] ?? expect.fail();
+    const real = platform.db.servers;
+    let wasRead = false;
+    const failing = new Proxy(real, {
+      get: () => () => {
+        wasRead = true;
+        throw new Error('the database is unavailable');
+      },
+    });
+    Object.assign(platform.db, { servers: failing });
+    try {
+      await fixture.post(server, fresh, 'who may see this?');
+      await waitUntil(() => wasRead, 'the question');
+      await fixture.appendForAccount(other.id, 'INTERACTION_UPDATE', {});
+      await other.client.events(1);
+    } finally {
+      Object.assign(platform.db, { servers: real });
+    }
+    expect(contents(await one.client.events(1))).to.deep.equal(['who may see this?']);
   });
 });

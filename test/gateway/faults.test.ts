@@ -1,13 +1,16 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { createKeys } from '../../lib/store/redis/log/keys.ts';
+import { connectRedis } from '../harness/stores.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { make, use } from '../harness/use.ts';
-import { contents, startGatewayFixture, useGateway } from './gateway-fixture.ts';
+import { contents, useGateway } from './gateway-fixture.ts';
 
 describe('gateway: faults', () => {
   const { fixture, place, bot } = useGateway();
   const proxy = use(() => startTcpProxy(fixture.config.REDIS_URL, 6379));
+  const redis = use(() => connectRedis(fixture.config));
+  /** A key of the log. */
+  const keyOf = (name: string): string => `${createKeys(fixture.config.REDIS_PREFIX, 1).partitionPrefix(0)}${name}`;
   /** The node behind the proxy. */
   const node = make(() => fixture.addNode({ REDIS_URL: proxy.url, STORE_TIMEOUT_FACTOR: 1 }));
 
@@ -95,15 +98,13 @@ describe('gateway: faults', () => {
   });
 
   it('sends op 9 to all sessions when Redis lost acknowledged events', async () => {
-    const at = createKeys(fixture.config.REDIS_PREFIX, 1).partitionPrefix(0);
-    const redis = new Redis(fixture.config.REDIS_URL);
     const clients = [fixture.connect(0), fixture.connect(1)];
     const ids: string[] = [];
     for (const client of clients) ids.push((await client.identify(bot.token)).d.sessionId);
     await fixture.post(place.server, place.channel, 'acknowledged');
     for (const client of clients) await client.events(1);
     // Simulates a crash that lost the last writes: the counter is one lower, and the state is from another Redis process.
-    await redis.multi().decr(`${at}n`).hset(`${at}state`, 'run', 'before').exec();
+    await redis.multi().decr(keyOf('n')).hset(keyOf('state'), 'run', 'before').exec();
     for (const [i, client] of clients.entries()) {
       expect((await client.until(9)).d).to.include({ resumable: false });
       expect(await client.closed).to.equal(4000);
@@ -115,64 +116,52 @@ describe('gateway: faults', () => {
     await fresh.identify(bot.token);
     await fixture.post(place.server, place.channel, 'after it');
     expect(contents(await fresh.events(1))).to.deep.equal(['after it']);
-    redis.disconnect();
   });
 
   it('ends no session after a restart of Redis that kept every write', async () => {
-    const at = createKeys(fixture.config.REDIS_PREFIX, 1).partitionPrefix(0);
-    const redis = new Redis(fixture.config.REDIS_URL);
     const clients = [fixture.connect(0), fixture.connect(1)];
     for (const client of clients) await client.identify(bot.token);
-    await redis.hset(`${at}state`, 'run', 'before');
+    await redis.hset(keyOf('state'), 'run', 'before');
     await fixture.post(place.server, place.channel, 'after it');
     for (const client of clients) expect(contents(await client.events(1))).to.deep.equal(['after it']);
-    redis.disconnect();
   });
 
   it('sends op 9 when the log lost the next entry', async () => {
-    const at = createKeys(fixture.config.REDIS_PREFIX, 1).partitionPrefix(0);
-    const redis = new Redis(fixture.config.REDIS_URL);
     const client = fixture.connect();
     const { d, s } = await client.identify(bot.token);
     await client.cut();
     await fixture.post(place.server, place.channel, 'lost');
     await fixture.post(place.server, place.channel, 'kept');
-    const [first] = await redis.xrange(`${at}log:server:${place.server}`, `(${s}-0`, '+');
-    await redis.xdel(`${at}log:server:${place.server}`, String(first?.[0]));
+    const [first] = await redis.xrange(keyOf(`log:server:${place.server}`), `(${s}-0`, '+');
+    await redis.xdel(keyOf(`log:server:${place.server}`), String(first?.[0]));
     const fresh = await fixture.addNode();
     const again = fixture.connect(fixture.nodes.indexOf(fresh));
     await again.resume(bot.token, d.sessionId, String(s));
     expect((await again.next()).d).to.include({ resumable: false });
-    redis.disconnect();
   });
 });
 
 describe('gateway: log with two partitions', () => {
-  const fixture = use(() => startGatewayFixture(2, { LOG_PARTITIONS: '2' }));
+  const { fixture, place } = useGateway(2, { overrides: { LOG_PARTITIONS: '2' } });
 
   it('sends events, resumes and sends interactions in each', async () => {
-    const server = await fixture.makeServer();
-    const channel = await fixture.makeChannel(server);
-    const bots = await Promise.all(Array.from({ length: 12 }, () => fixture.makeAccount('bot', server)));
+    const bots = await Promise.all(Array.from({ length: 12 }, () => fixture.makeAccount('bot', place.server)));
     const keys = createKeys(fixture.config.REDIS_PREFIX, 2);
     expect(new Set(bots.map(({ id }) => keys.partitionOfAccount(id))).size).to.equal(2);
-    for (const [i, bot] of bots.entries()) {
-      const client = fixture.connect(i % 2);
-      const { d } = await client.identify(bot.token);
-      await fixture.post(server, channel, `live ${i}`);
-      expect(contents(await client.events(1))).to.deep.equal([`live ${i}`]);
-      const id = fixture.worker.ids.next();
-      expect(await fixture.interact(bot.id, { id })).to.equal(true);
+    for (const [at, bot] of bots.entries()) {
+      const { client, id } = await fixture.openSession(bot, at % 2);
+      await fixture.post(place.server, place.channel, `live ${at}`);
+      expect(contents(await client.events(1))).to.deep.equal([`live ${at}`]);
+      const interactionId = fixture.worker.ids.next();
+      expect(await fixture.interact(bot.id, { id: interactionId })).to.equal(true);
       const [received] = await client.events(1);
-      expect(received?.d.id).to.equal(id);
+      expect(received?.d.id).to.equal(interactionId);
       await client.cut();
-      await fixture.post(server, channel, `missed ${i}`);
-      const again = fixture.connect((i + 1) % 2);
-      await again.resume(bot.token, d.sessionId, String(received?.s));
-      expect(contents(await again.events(1))).to.deep.equal([`missed ${i}`]);
+      await fixture.post(place.server, place.channel, `missed ${at}`);
+      const again = fixture.connect((at + 1) % 2);
+      await again.resume(bot.token, id, String(received?.s));
+      expect(contents(await again.events(1))).to.deep.equal([`missed ${at}`]);
       expect(await fixture.worker.connections.areConnected([bot.id])).to.deep.equal([true]);
     }
-    const offline = await fixture.makeAccount('bot', server);
-    expect(await fixture.interact(offline.id, { id: '1' })).to.equal(false);
   });
 });

@@ -13,7 +13,6 @@ import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { type GatewayPlatform, openGatewayPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { ChangesPending, type NewEntry } from '../../lib/store/redis/log/append.ts';
 import type { Appended } from '../../lib/store/redis/log/confirm.ts';
-import { changeFormat } from '../../lib/store/redis/log/entry.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { toPayload } from '../harness/event-payload.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
@@ -208,12 +207,6 @@ export class GatewayFixture {
       } catch {
         await pause(20);
       }
-  }
-
-  /** Appends an event about a member as the relay does. */
-  memberEvent(serverId: string, name: EventName, member: string, data: object): Promise<unknown> {
-    const event = { id: this.worker.ids.next(), name, payload: toPayload(name, data), member, format: changeFormat };
-    return this.worker.eventLog.append(serverPlace(serverId), [event]);
   }
 
   /** Runs `work` while no node receives what is published in the server, as if it were lost. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { readPosition, writeNumbers } from '../../lib/store/redis/log/position.ts';
-import { join, makeBot, makePerson, makeServer, postMessage } from '../harness/factories.ts';
+import { makeBot, makeMember, makeServer, postMessage } from '../harness/factories.ts';
 import { startParlance } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { useServer } from '../harness/use.ts';
@@ -39,14 +39,7 @@ describe('gateway: what was sent in a server before the account joined', () => {
   };
 
   const kinds: readonly [string, (serverId: string) => Promise<Caller>][] = [
-    [
-      'a person',
-      async (serverId) => {
-        const person = await makePerson(api);
-        await join(api, owner, serverId, person);
-        return person;
-      },
-    ],
+    ['a person', (serverId) => makeMember(api, owner, serverId)],
     ['a bot', (serverId) => makeBot(api, owner, serverId)],
   ];
   for (const [kind, addTo] of kinds)
@@ -57,10 +50,8 @@ describe('gateway: what was sent in a server before the account joined', () => {
           const watcher = new Client(port());
           await watcher.identify(owner.token);
           const earlier = await readNumbers();
-          const [edited, deleted] = [
-            await postMessage(api, owner, server.general, 'text before an edit'),
-            await postMessage(api, owner, server.general, 'deleted'),
-          ];
+          const edited = await postMessage(api, owner, server.general, 'text before an edit');
+          const deleted = await postMessage(api, owner, server.general, 'deleted');
           await send(api, 200, owner, 'PATCH', `/api/channels/${server.general}/messages/${edited.id}`, { content: 'text after it' });
           await send(api, 204, owner, 'DELETE', `/api/channels/${server.general}/messages/${deleted.id}`);
           await watcher.until(0, 'MESSAGE_DELETE');
@@ -77,11 +68,8 @@ describe('gateway: what was sent in a server before the account joined', () => {
           expect(numbers.length).to.equal(joined.length);
           await postMessage(api, owner, server.general, 'after the join');
           const again = new Client(port());
-          await again.resume(
-            account.token,
-            d.sessionId,
-            makeUp({ own: ownOf(), joined: numbers as number[], earlier, serverId: server.id, inServer }),
-          );
+          const known = { own: ownOf(), joined: numbers as number[], earlier, serverId: server.id, inServer };
+          await again.resume(account.token, d.sessionId, makeUp(known));
           await again.until(0, 'MESSAGE_CREATE');
           const messages = again.frames.filter(({ t }) => t?.startsWith('MESSAGE_'));
           expect(messages.map((frame) => [frame.t, frame.d.content])).to.deep.equal([['MESSAGE_CREATE', 'after the join']]);

@@ -1,14 +1,29 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { getLane } from '../../apps/gateway/lane.ts';
 import { extendTails } from '../../apps/gateway/places.ts';
 import { permissionBits } from '../../lib/base/permissions.ts';
 import { createKeys, serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { connectRedis } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 import { contents, useGateway } from './gateway-fixture.ts';
+
+const view = permissionBits['View Channel'];
 
 describe('gateway: positions of sessions', () => {
   const { fixture, place, bot } = useGateway(2, { each: true });
+  const redis = use(() => connectRedis(fixture.config));
+  /** Makes a role that grants View Channel; returns its id. */
+  const makeRole = async (): Promise<string> => {
+    const roleId = fixture.worker.ids.next();
+    await fixture.setRoles(place.server, new Map([[roleId, view]]));
+    return roleId;
+  };
+  /** Overwrites that show a channel only to the holders of a role. */
+  const shownTo = (roleId: string) => [
+    { id: place.server, allow: 0, deny: view },
+    { id: roleId, allow: view, deny: 0 },
+  ];
 
   it('a resume on the same node reads nothing, because the node still receives the places', async () => {
     const { client, id, s } = await fixture.openSession(bot);
@@ -29,14 +44,9 @@ describe('gateway: positions of sessions', () => {
   });
 
   it('a resume on the same node uses the current permissions', async () => {
-    const roleId = fixture.worker.ids.next();
-    const view = permissionBits['View Channel'];
-    await fixture.setRoles(place.server, new Map([[roleId, view]]));
+    const roleId = await makeRole();
     await fixture.setMemberRole(place.server, bot.id, roleId, true);
-    await fixture.overwrite(place.server, place.channel, [
-      { id: place.server, allow: 0, deny: view },
-      { id: roleId, allow: view, deny: 0 },
-    ]);
+    await fixture.overwrite(place.server, place.channel, shownTo(roleId));
     const { client, id } = await fixture.openSession(bot);
     await fixture.post(place.server, place.channel, 'seen');
     const [seen] = await client.events(1);
@@ -50,13 +60,8 @@ describe('gateway: positions of sessions', () => {
 
   for (const hasRole of [true, false])
     it(`a resume uses a role that the account ${hasRole ? 'gets' : 'loses'} after its members were read`, async () => {
-      const roleId = fixture.worker.ids.next();
-      const view = permissionBits['View Channel'];
-      await fixture.setRoles(place.server, new Map([[roleId, view]]));
-      const hidden = await fixture.makeChannel(place.server, [
-        { id: place.server, allow: 0, deny: view },
-        { id: roleId, allow: view, deny: 0 },
-      ]);
+      const roleId = await makeRole();
+      const hidden = await fixture.makeChannel(place.server, shownTo(roleId));
       await fixture.setMemberRole(place.server, bot.id, roleId, !hasRole);
       const witness = await fixture.openSession(await fixture.makeAccount('bot', place.server), 1); // so that the node knows the rules
       const { client, id, s } = await fixture.openSession(bot);
@@ -171,11 +176,9 @@ describe('gateway: positions of sessions', () => {
     await otherClient.events(1);
     client.send({ op: 1, d: s });
     await client.until(11);
-    const redis = new Redis(fixture.config.REDIS_URL);
     const session = `${createKeys(fixture.config.REDIS_PREFIX, 1).partitionPrefix(0)}ses:${id}`;
     await waitUntil(async () => (await redis.hget(session, 's')) === s, 'the heartbeat to be stored');
     expect(Number(await redis.hget(session, 'at'))).to.be.greaterThan(Number(s));
-    redis.disconnect();
     await client.cut();
     await fixture.post(place.server, place.channel, 'missed');
     const again = fixture.connect(1);

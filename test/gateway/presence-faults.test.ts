@@ -12,7 +12,9 @@ import { startPresences } from './presence-fixture.ts';
 
 describe('gateway: presence after faults, with three partitions', () => {
   const fixture = use(() => startPresences('3'));
+  const proxy = use(() => startTcpProxy(fixture.gateway.config.REDIS_URL, 6379));
   beforeEach(() => fixture.reset());
+  const makePerson = (): Promise<TestAccount> => fixture.gateway.makeAccount('person', fixture.server);
 
   /** Publishes as `worker`, with some functions of its presence API replaced. */
   const publishAs = (worker: WorkerPlatform, powers: Partial<WorkerPlatform['presences']>): Promise<void> =>
@@ -27,10 +29,7 @@ describe('gateway: presence after faults, with three partitions', () => {
   };
 
   it('the accounts of a dead node go offline, and online again when the node is back', async () => {
-    const [one, two] = [
-      await fixture.gateway.makeAccount('person', fixture.server),
-      await fixture.gateway.makeAccount('person', fixture.server),
-    ];
+    const [one, two] = [await makePerson(), await makePerson()];
     const clients = await connectReceivers(one, two);
     const node = await fixture.openOnSeparateNode(one, two);
     await fixture.connect(two);
@@ -44,7 +43,7 @@ describe('gateway: presence after faults, with three partitions', () => {
 
   it('each change is published once although a worker died before or after it published', async () => {
     const { worker } = fixture.gateway;
-    const one = await fixture.gateway.makeAccount('person', fixture.server);
+    const one = await makePerson();
     const clients = await connectReceivers(one);
     const client = await fixture.connect(one);
     const messageOf = (error: Error): string => error.message;
@@ -59,7 +58,7 @@ describe('gateway: presence after faults, with three partitions', () => {
 
   it('a paused worker publishes nothing after another published the next change', async () => {
     const { worker } = fixture.gateway;
-    const one = await fixture.gateway.makeAccount('person', fixture.server);
+    const one = await makePerson();
     const clients = await connectReceivers(one);
     const client = await fixture.connect(one);
     await publishAs(worker, {
@@ -94,7 +93,7 @@ describe('gateway: presence after faults, with three partitions', () => {
 
   it('publishes more than one batch of changes, each once', async () => {
     const many: TestAccount[] = [];
-    while (many.length < 120) many.push(await fixture.gateway.makeAccount('person', fixture.server));
+    while (many.length < 120) many.push(await makePerson());
     const clients = await connectReceivers(...many);
     await fixture.openOnSeparateNode(...many);
     let all = false;
@@ -109,47 +108,35 @@ describe('gateway: presence after faults, with three partitions', () => {
   });
 
   it('sends changes made while the subscription was cut once, and nothing else', async () => {
-    const proxy = await startTcpProxy(fixture.gateway.config.REDIS_URL, 6379);
-    try {
-      await fixture.gateway.addNode({ REDIS_URL: proxy.url, STORE_TIMEOUT_FACTOR: 1 });
-      const accounts: TestAccount[] = [];
-      while (accounts.length < 4) accounts.push(await fixture.gateway.makeAccount('bot', fixture.server));
-      const [same, comes, goes, changes] = accounts as [TestAccount, TestAccount, TestAccount, TestAccount];
-      await fixture.patch(goes, 'Bot', { customStatus: 'bye' });
-      for (const one of [same, changes]) await fixture.connect(one);
-      const leaving = await fixture.connect(goes);
-      await fixture.publish();
-      const client = await fixture.connect(await fixture.gateway.makeAccount('person', fixture.server), 2);
-      await client.watch(fixture.marker, ...accounts);
-      await fixture.received(client);
-      proxy.cut();
-      await fixture.connect(comes);
-      await fixture.leave(leaving, goes);
-      await fixture.patch(changes, 'Bot', { status: 'idle' });
-      await fixture.publish();
-      proxy.mend();
-      const seen = (await client.events(3)).map(({ d }) => [d.userId, d.status, d.customStatus]);
-      const wanted = [
-        [comes.id, 'online', null],
-        [goes.id, 'offline', 'bye'],
-        [changes.id, 'idle', null],
-      ];
-      expect(seen).to.have.deep.members(wanted);
-      expect(await fixture.received(client)).to.deep.equal([[]]);
-    } finally {
-      await proxy.close();
-    }
+    await fixture.gateway.addNode({ REDIS_URL: proxy.url, STORE_TIMEOUT_FACTOR: 1 });
+    const accounts: TestAccount[] = [];
+    while (accounts.length < 4) accounts.push(await fixture.gateway.makeAccount('bot', fixture.server));
+    const [same, comes, goes, changes] = accounts as [TestAccount, TestAccount, TestAccount, TestAccount];
+    await fixture.patch(goes, 'Bot', { customStatus: 'bye' });
+    for (const one of [same, changes]) await fixture.connect(one);
+    const leaving = await fixture.connect(goes);
+    await fixture.publish();
+    const client = await fixture.connect(await makePerson(), 2);
+    await client.watch(fixture.marker, ...accounts);
+    await fixture.received(client);
+    proxy.cut();
+    await fixture.connect(comes);
+    await fixture.leave(leaving, goes);
+    await fixture.patch(changes, 'Bot', { status: 'idle' });
+    await fixture.publish();
+    proxy.mend();
+    const seen = (await client.events(3)).map(({ d }) => [d.userId, d.status, d.customStatus]);
+    expect(seen).to.have.deep.members([
+      [comes.id, 'online', null],
+      [goes.id, 'offline', 'bye'],
+      [changes.id, 'idle', null],
+    ]);
+    expect(await fixture.received(client)).to.deep.equal([[]]);
   });
 
   it('answers 503 to a change without Redis; the repeated change is published', async () => {
-    const { REDIS_URL, ...config } = fixture.gateway.config;
-    const proxy = await startTcpProxy(REDIS_URL, 6379);
-    const api = await startTestApi({
-      MONGODB_URL: config.MONGODB_URL,
-      REDIS_PREFIX: config.REDIS_PREFIX,
-      LOG_PARTITIONS: '3',
-      REDIS_URL: proxy.url,
-    });
+    const { MONGODB_URL, REDIS_PREFIX } = fixture.gateway.config;
+    const api = await startTestApi({ MONGODB_URL, REDIS_PREFIX, LOG_PARTITIONS: '3', REDIS_URL: proxy.url });
     const one = await fixture.gateway.makeAccount('bot', fixture.server);
     await fixture.connect(one);
     const clients = await connectReceivers(one);
@@ -161,11 +148,10 @@ describe('gateway: presence after faults, with three partitions', () => {
     await waitUntil(async () => (await patch()) === 200, 'Redis to be back');
     for (const seen of await fixture.received(...clients)) expect(seen).to.deep.equal([[one.id, 'dnd', null]]);
     await api.close();
-    await proxy.close();
   });
 
   it('the sweep of the workers publishes changes', async () => {
-    const one = await fixture.gateway.makeAccount('person', fixture.server);
+    const one = await makePerson();
     const clients = await connectReceivers(one);
     const sweeps = startSweeps(fixture.gateway.worker);
     try {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { inParallel } from '../harness/requests.ts';
 import { use } from '../harness/use.ts';
 import type { Client, Frame } from './client.ts';
 import type { TestAccount } from './gateway-fixture.ts';
@@ -13,18 +14,6 @@ describe('gateway: presence', () => {
   /** Makes an account in the server of the test and in `more` servers. */
   const makeMember = (kind: 'person' | 'bot', ...more: string[]): Promise<TestAccount> =>
     fixture.gateway.makeAccount(kind, fixture.server, ...more);
-
-  for (const kind of ['person', 'bot'] as const)
-    it(`only those who watch a ${kind} receive that it connects and disconnects`, async () => {
-      const one = await makeMember(kind);
-      const watcher = await fixture.connectWatcher(one);
-      const other = await fixture.connectWatcher();
-      const own = await fixture.connect(one);
-      expect(await fixture.received(watcher, other)).to.deep.equal([[[one.id, 'online', null]], []]);
-      await fixture.leave(own, one);
-      expect(await fixture.received(watcher, other)).to.deep.equal([[[one.id, 'offline', null]], []]);
-      expect(own.frames.filter(({ t }) => t === 'PRESENCE_UPDATE')).to.deep.equal([]);
-    });
 
   it('the reply to a watch has those who are online and offline, but not those watched before', async () => {
     const [online, idle, offlineAccount] = [await makeMember('person'), await makeMember('bot'), await makeMember('person')];
@@ -45,15 +34,12 @@ describe('gateway: presence', () => {
     expect(fixture.gateway.nodes[1]?.node.presence.watched.has(online.id)).to.equal(false);
   });
 
+  const shareServer = async (one: TestAccount, viewer: TestAccount): Promise<void> => {
+    const server = await fixture.makeServer();
+    for (const { id } of [one, viewer]) await fixture.gateway.join(server, id, false);
+  };
   const shared: [what: string, isSent: boolean, share: (one: TestAccount, viewer: TestAccount) => Promise<unknown>][] = [
-    [
-      'a server',
-      true,
-      async (one, viewer) => {
-        const server = await fixture.makeServer();
-        for (const { id } of [one, viewer]) await fixture.gateway.join(server, id, false);
-      },
-    ],
+    ['a server', true, shareServer],
     ['a DM', true, (one, viewer) => fixture.makeDm(one, viewer)],
     ['nothing', false, async (one) => fixture.gateway.join(await fixture.makeServer(), one.id, false)],
   ];
@@ -71,7 +57,7 @@ describe('gateway: presence', () => {
       expect(await fixture.received(client)).to.deep.equal([isSent ? [[one.id, 'offline', null]] : []]);
     });
 
-  const endWays: [what: string, end: (one: TestAccount, viewer: TestAccount, client: Client) => Promise<unknown>][] = [
+  const endWays: [what: string, end: (one: TestAccount, viewer: TestAccount) => Promise<unknown>][] = [
     ['the account left the server', (one) => fixture.gateway.leave(fixture.server, one.id)],
     ['the watcher left the server', (_one, viewer) => fixture.gateway.leave(fixture.server, viewer.id)],
   ];
@@ -84,9 +70,8 @@ describe('gateway: presence', () => {
         const client = await fixture.connect(viewer, 1);
         await client.watch(fixture.marker, one);
         const { node } = fixture.gateway.nodes[1] ?? expect.fail();
-        if (isMissed)
-          await fixture.gateway.withoutDeliveryIn([`server:${fixture.server}`, `account:${viewer.id}`], () => end(one, viewer, client));
-        else await end(one, viewer, client);
+        if (isMissed) await fixture.gateway.withoutDeliveryIn([`server:${fixture.server}`, `account:${viewer.id}`], () => end(one, viewer));
+        else await end(one, viewer);
         while (node.presence.watched.has(one.id)) await new Promise((resolve) => setTimeout(resolve, 5));
         await fixture.connect(one);
         expect(await fixture.received(client)).to.deep.equal([[]]);
@@ -140,12 +125,8 @@ describe('gateway: presence', () => {
 
   it('a change sends one frame to each watcher on two nodes and none to others', async () => {
     const one = await makeMember('person');
-    const watching = await Promise.all(
-      Array.from({ length: 12 }, (_, at) => makeMember('person').then((who) => fixture.connect(who, at % 2))),
-    );
-    const others = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => makeMember('person').then((who) => fixture.connect(who, at % 2))),
-    );
+    const connect = async (at: number): Promise<Client> => fixture.connect(await makeMember('person'), at % 2);
+    const [watching, others] = [await inParallel(12, connect), await inParallel(20, connect)];
     for (const client of watching) await client.watch(fixture.marker, one);
     for (const client of others) await client.watch(fixture.marker);
     const own = await fixture.connect(one);

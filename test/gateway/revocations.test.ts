@@ -6,6 +6,7 @@ import {
   authorize,
   type Bot,
   giveRole,
+  leave,
   makeApplication,
   makeChannel,
   makeInvite,
@@ -64,23 +65,16 @@ type Change = (flow: Flow, victim: Victim) => Promise<unknown>;
 describe('gateway: access that was taken away', function () {
   this.timeout(600_000);
   const clients: BotClient[] = [];
-  const parlance = use(async () => {
-    const first = await startParlance();
-    const second = await startNode(first.platform.config);
-    const close = async (): Promise<void> => {
-      await Promise.all(clients.map((client) => client.close()));
-      await second.close();
-      await first.close();
-    };
-    return { ...first, second, close };
-  });
+  const parlance = use(() => startParlance());
+  const second = use(() => startNode(parlance.platform.config));
+  use(async () => ({ close: () => Promise.all(clients.map((client) => client.close())) }));
   const owner = make(() => makePerson(parlance));
 
   const listen = async (token: string, node: number): Promise<Listener> => {
     const received = new Set<string>();
     const waiting = new Map<string, (() => void)[]>();
     const client = connectBot({
-      urlOf: () => (node === 0 ? parlance : parlance.second).gatewayUrl,
+      urlOf: () => (node === 0 ? parlance : second).gatewayUrl,
       token,
       onEvent: ({ t, d }) => {
         if (t !== 'MESSAGE_CREATE') return;
@@ -102,49 +96,30 @@ describe('gateway: access that was taken away', function () {
     };
   };
 
-  const restoreAccess: Change = async ({ place, code, roleId }, { caller, bot }) => {
-    if (bot) await authorize(parlance, owner, bot, place.id);
-    else await send(parlance, 200, caller, 'POST', `/api/invites/${code}`);
-    await giveRole(parlance, owner, place.id, caller.id, roleId);
-  };
+  const remove = (path: string): Promise<unknown> => send(parlance, 204, owner, 'DELETE', path);
+  const banPath = ({ place }: Flow, { caller }: Victim): string => `/api/servers/${place.id}/bans/${caller.id}`;
+  const memberPath = ({ place }: Flow, { caller }: Victim): string => `/api/servers/${place.id}/members/${caller.id}`;
   const overwritePath = ({ channels }: Flow, { caller }: Victim): string => `/api/channels/${channels.open}/overwrites/${caller.id}`;
+  const grantRole: Change = ({ place, roleId }, { caller }) => giveRole(parlance, owner, place.id, caller.id, roleId);
+  const restoreAccess: Change = async (flow, victim) => {
+    if (victim.bot) await authorize(parlance, owner, victim.bot, flow.place.id);
+    else await send(parlance, 200, victim.caller, 'POST', `/api/invites/${flow.code}`);
+    await grantRole(flow, victim);
+  };
+  const ban: Change = (...of) => send(parlance, 204, owner, 'PUT', banPath(...of));
+  const unban: Change = async (...of) => {
+    await remove(banPath(...of));
+    await restoreAccess(...of);
+  };
+  const hideOpen: Change = ({ channels }, { caller }) => setOverwrite(parlance, owner, channels.open, caller.id, 0, view);
 
   /** Each change: the channels that it takes away, how it does so, and how access is given back. */
   const changes: [what: string, takes: readonly ChannelName[], take: Change, give: Change][] = [
-    [
-      'a ban',
-      memberChannels,
-      ({ place }, { caller }) => send(parlance, 204, owner, 'PUT', `/api/servers/${place.id}/bans/${caller.id}`),
-      async (flow, victim) => {
-        await send(parlance, 204, owner, 'DELETE', `/api/servers/${flow.place.id}/bans/${victim.caller.id}`);
-        await restoreAccess(flow, victim);
-      },
-    ],
-    [
-      'a kick',
-      memberChannels,
-      ({ place }, { caller }) => send(parlance, 204, owner, 'DELETE', `/api/servers/${place.id}/members/${caller.id}`),
-      restoreAccess,
-    ],
-    [
-      'leaving',
-      memberChannels,
-      ({ place }, { caller }) => send(parlance, 204, caller, 'DELETE', `/api/users/@me/servers/${place.id}`),
-      restoreAccess,
-    ],
-    [
-      'an overwrite of the member',
-      ['open'],
-      ({ channels }, { caller }) => setOverwrite(parlance, owner, channels.open, caller.id, 0, view),
-      (flow, victim) => send(parlance, 204, owner, 'DELETE', overwritePath(flow, victim)),
-    ],
-    [
-      'a role that is taken away',
-      ['byRole'],
-      ({ place, roleId }, { caller }) =>
-        send(parlance, 204, owner, 'DELETE', `/api/servers/${place.id}/members/${caller.id}/roles/${roleId}`),
-      ({ place, roleId }, { caller }) => giveRole(parlance, owner, place.id, caller.id, roleId),
-    ],
+    ['a ban', memberChannels, ban, unban],
+    ['a kick', memberChannels, (...of) => remove(memberPath(...of)), restoreAccess],
+    ['leaving', memberChannels, ({ place }, { caller }) => leave(parlance, caller, place.id), restoreAccess],
+    ['an overwrite of the member', ['open'], hideOpen, (...of) => remove(overwritePath(...of))],
+    ['a role that is taken away', ['byRole'], (...of) => remove(`${memberPath(...of)}/roles/${of[0].roleId}`), grantRole],
   ];
 
   const makeVictim = async (bot: boolean, node: number): Promise<Victim> => {
@@ -214,7 +189,7 @@ describe('gateway: access that was taken away', function () {
     await Promise.all(victims.map(caughtUp));
     const leaked = victims.filter(({ received }) => received.has(hidden)).map(({ caller, node }) => `${caller.username} on node ${node}`);
     expect(leaked, 'a channel that is hidden').to.deep.equal([]);
-    await send(parlance, 204, owner, 'DELETE', `/api/channels/${channels.hall}/overwrites/${place.id}`);
+    await remove(`/api/channels/${channels.hall}/overwrites/${place.id}`);
     const shown = contentOf(flow, 'hall', flow.next + 1);
     await Promise.all(observers.map((observer) => observer.waitFor(shown)));
     hallPosts += victims.filter(({ received }) => received.has(shown)).length;
