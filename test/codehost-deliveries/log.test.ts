@@ -19,8 +19,6 @@ describe('GET /api/webhooks/{webhookId}/deliveries', () => {
     if (docs.length) await db.deliveries.insertMany(docs as never);
     expect((await hook.deliver({}, { event })).status).to.equal(204);
   };
-  it('is empty at first', async () => expect(await hook.log()).to.deep.equal([]));
-
   it('lists deliveries, newest first, with exactly id, time, event, action, outcome and reason', async () => {
     const began = Date.now();
     await hook.deliverIssues(1, 1);

@@ -1,25 +1,19 @@
-import { ignores, posts, shows } from './golden.ts';
-import { gitea, giteaAuthor, github, githubAuthor, gogs, gogsAuthor, sha } from './hosts.ts';
+import { ignores, onGitea, onGithub, onGogs, posts, shows } from './golden.ts';
+import { gitea, github, gogs } from './hosts.ts';
 
 describe('codehost: release', () => {
   const release = {
-    id: 8_589_934_900,
     tag_name: 'v1.2.0',
-    target_commitish: 'main',
     name: 'Spring',
-    draft: false,
     prerelease: false,
-    author: { login: 'anna', id: 1 },
     body: '### New\n- a gate\n- a bench',
     html_url: 'https://github.com/anna/garden/releases/tag/v1.2.0',
-    assets: [],
   };
-  posts(
+  onGithub(
     'GitHub',
     'release',
-    { action: 'published', release, ...github },
+    { action: 'published', release },
     {
-      author: githubAuthor,
       title: '[anna/garden] Release published: Spring',
       url: 'https://github.com/anna/garden/releases/tag/v1.2.0',
       description: 'New\n- a gate\n- a bench',
@@ -27,18 +21,13 @@ describe('codehost: release', () => {
       footer: { text: 'v1.2.0' },
     },
   );
-  posts(
+  onGithub(
     'GitHub, a pre-release without a name and a body',
     'release',
-    { action: 'published', release: { ...release, prerelease: true, name: null, body: null }, ...github },
-    {
-      author: githubAuthor,
-      title: '[anna/garden] Pre-release published: v1.2.0',
-      url: 'https://github.com/anna/garden/releases/tag/v1.2.0',
-      color: 0x0969da,
-    },
+    { action: 'published', release: { ...release, prerelease: true, name: null, body: null } },
+    { title: '[anna/garden] Pre-release published: v1.2.0', url: 'https://github.com/anna/garden/releases/tag/v1.2.0', color: 0x0969da },
   );
-  posts(
+  onGitea(
     'Gitea and Forgejo',
     'release',
     {
@@ -51,21 +40,14 @@ describe('codehost: release', () => {
         html_url: 'https://gitea.example/ben/shed/releases/tag/v2',
         author: gitea.sender,
       },
-      ...gitea,
     },
-    {
-      author: giteaAuthor,
-      title: '[ben/shed] Release published: v2',
-      url: 'https://gitea.example/ben/shed/releases/tag/v2',
-      color: 0x0969da,
-    },
+    { title: '[ben/shed] Release published: v2', url: 'https://gitea.example/ben/shed/releases/tag/v2', color: 0x0969da },
   );
-  posts(
+  onGogs(
     'Gogs, which sends no link',
     'release',
-    { action: 'published', release: { id: 2, tag_name: 'v3', name: 'Third', body: 'Out.', author: gogs.sender }, ...gogs },
+    { action: 'published', release: { id: 2, tag_name: 'v3', name: 'Third', body: 'Out.', author: gogs.sender } },
     {
-      author: gogsAuthor,
       title: '[carl/barn] Release published: Third',
       url: 'https://example.org/gogs/carl/barn/releases',
       description: 'Out.',
@@ -80,25 +62,18 @@ describe('codehost: release', () => {
 
 describe('codehost: workflow_run', () => {
   const run = {
-    id: 9_000_000_001,
     name: 'CI',
     head_branch: 'main',
-    head_sha: sha('b'),
     path: '.github/workflows/ci.yml',
     display_title: 'Fix the hinge',
     run_number: 42,
-    event: 'push',
-    status: 'completed',
     conclusion: 'success',
-    workflow_id: 4_294_967_400,
     html_url: 'https://github.com/anna/garden/actions/runs/9000000001',
-    run_attempt: 1,
-    actor: { login: 'anna', id: 1 },
   };
   const finished = (conclusion: string | null, change: object = {}) => ({
     action: 'completed',
     workflow_run: { ...run, conclusion, ...change },
-    workflow: { id: 4_294_967_400, name: 'Continuous', path: '.github/workflows/ci.yml', state: 'active' },
+    workflow: { name: 'Continuous' },
     ...github,
   });
   const rows: [string, string, number][] = [
@@ -109,8 +84,7 @@ describe('codehost: workflow_run', () => {
     ['cancelled', 'Workflow cancelled: CI #42', 0x6e7781],
   ];
   for (const [conclusion, title, color] of rows)
-    posts(`GitHub, ${conclusion}`, 'workflow_run', finished(conclusion), {
-      author: githubAuthor,
+    onGithub(`GitHub, ${conclusion}`, 'workflow_run', finished(conclusion), {
       title: `[anna/garden:main] ${title}`,
       url: 'https://github.com/anna/garden/actions/runs/9000000001',
       description: 'Fix the hinge',
@@ -129,34 +103,23 @@ describe('codehost: workflow_run', () => {
     'a run with only a conclusion',
     'workflow_run',
     { action: 'completed', workflow_run: { conclusion: 'failure', head_branch: null } },
-    {
-      title: 'Workflow failed',
-      color: 0xcf222e,
-    },
+    { title: 'Workflow failed', color: 0xcf222e },
   );
-  posts(
+  onGitea(
     'Gitea',
     'workflow_run',
     {
       action: 'completed',
-      workflow: { id: 'build.yml', name: 'Build', path: '.gitea/workflows/build.yml', state: 'active' },
+      workflow: { name: 'Build' },
       workflow_run: {
-        id: 99,
         html_url: 'https://gitea.example/ben/shed/actions/runs/8',
         display_title: 'Paint it green',
-        path: 'build.yml@refs/heads/main',
-        event: 'push',
         run_number: 8,
-        head_sha: sha('b'),
         head_branch: 'main',
-        status: 'completed',
         conclusion: 'failure',
-        actor: gitea.sender,
       },
-      ...gitea,
     },
     {
-      author: giteaAuthor,
       title: '[ben/shed:main] Workflow failed: Build #8',
       url: 'https://gitea.example/ben/shed/actions/runs/8',
       description: 'Paint it green',

@@ -12,9 +12,10 @@ import { permissionBits } from '../../lib/base/permissions.ts';
 import { withEveryone } from '../harness/factories.ts';
 import { makeFolder } from '../harness/folder.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
+import { send } from '../harness/requests.ts';
 import { startSite } from '../harness/site.ts';
 import { use } from '../harness/use.ts';
-import { fileDocs, onDisk, useUploads } from './fixture.ts';
+import { expectNoOrphans, fileDocs, onDisk, rawBody, useUploads } from './fixture.ts';
 
 const head = '--xyz\r\nContent-Disposition: form-data; name="files"; filename="a.bin"\r\n\r\n';
 const multipart = 'multipart/form-data; boundary=xyz';
@@ -29,8 +30,8 @@ function startUpload(url: string, headers: Record<string, string>, start: string
   return sent;
 }
 
-describe('uploads that never finish', () => {
-  const { api, owner, server, bot, path } = useUploads();
+describe('uploads that are slow or never finish', () => {
+  const { api, owner, server, bot, path, post } = useUploads();
   const start = (bytes: string): ClientRequest => startUpload(api.url + path(), { Authorization: bot.as }, bytes);
 
   /** Starts an upload and aborts it after the API has begun to write it. */
@@ -70,6 +71,45 @@ describe('uploads that never finish', () => {
     let text = '';
     for await (const part of socket) text += String(part);
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['400', '200']);
+  });
+
+  /** Sends half of an upload, runs `meanwhile` after that half has arrived, and sends the rest. Returns the status and body of the response. */
+  async function postSlowly(
+    meanwhile: () => Promise<unknown>,
+  ): Promise<{ status: number | undefined; body: { id: string; code?: string } }> {
+    const { body, headers } = rawBody([
+      { head: 'Content-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain', bytes: 'x'.repeat(100_000) },
+    ]);
+    const sent = request(api.url + path(), {
+      method: 'POST',
+      headers: { ...headers, Authorization: bot.as, 'Content-Length': body.length },
+    });
+    const answer = once(sent, 'response') as Promise<[IncomingMessage]>;
+    sent.write(body.subarray(0, 70_000));
+    while ((await onDisk(api)).incoming.length === 0) await new Promise(setImmediate);
+    await meanwhile();
+    sent.end(body.subarray(70_000));
+    const [response] = await answer;
+    const text = (await response.setEncoding('utf8').toArray()).join('');
+    return { status: response.statusCode, body: JSON.parse(text) as { id: string; code?: string } };
+  }
+
+  it('a slow upload gets a later id than messages posted meanwhile', async () => {
+    let other = '';
+    const { status, body } = await postSlowly(async () => {
+      other = (await post('meanwhile')).id;
+    });
+    expect(status).to.equal(201);
+    expect(body.id > other, `${body.id} after ${other}`).to.equal(true);
+    await expectNoOrphans(api);
+  });
+
+  it('403 when the permission was removed during a slow upload, and stores nothing', async () => {
+    const setEveryone = (permissions: number): Promise<unknown> =>
+      send(api, 200, owner, 'PATCH', `/api/servers/${server.id}/roles/${server.id}`, { permissions });
+    const { status, body } = await postSlowly(() => setEveryone(viewChannel));
+    expect([status, body.code]).to.deep.equal([403, 'missing_permission']);
+    await expectNoOrphans(api);
   });
 });
 

@@ -75,15 +75,7 @@ describe('AsyncAPI document', () => {
   });
 
   it('has the payloads as named schemas', () => {
-    expect(render().components.schemas).to.include.keys(
-      'Message',
-      'MessageDeleted',
-      'ReactionChange',
-      'Interaction',
-      'Identify',
-      'Ready',
-      'Hello',
-    );
+    expect(render().components.schemas).to.include.keys('Message', 'MessageDeleted', 'ReactionChange', 'Interaction', 'Identify', 'Ready');
   });
 
   it('has examples that match the schemas, without undescribed fields', () => {
@@ -120,18 +112,9 @@ describe('AsyncAPI document', () => {
     expect(render().servers.gateway).to.include({ host: 'chat.example.org', pathname: '/gateway', protocol: 'wss' });
   });
 
-  const cases: [what: string, change: (document: Document) => void, problem: RegExp][] = [
-    ['a broken reference', ({ components }) => delete components.schemas.Message, /schemas\/Message/],
-    [
-      'an operation without a message of its channel',
-      ({ operations }) => operations.sendReady?.messages.push({ $ref: '#/channels/gateway/messages/NONE' }),
-      /NONE/,
-    ],
-  ];
-  for (const [what, change, problem] of cases)
-    it(`the check detects ${what}`, async () => {
-      const document = render();
-      change(document);
-      expect((await problemsOf(document)).join('\n')).to.match(problem);
-    });
+  it('the check detects a broken reference', async () => {
+    const document = render();
+    delete document.components.schemas.Message;
+    expect((await problemsOf(document)).join('\n')).to.match(/schemas\/Message/);
+  });
 });

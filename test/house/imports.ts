@@ -9,8 +9,6 @@ export interface SourceFacts {
   runtimeImports: string[];
   /** Packages that it imports, without subpaths, including `node:` modules. */
   packages: string[];
-  /** Things that the rules forbid in some files. */
-  violations: Set<'any' | 'default export' | 'process.env'>;
   lines: number;
 }
 
@@ -36,29 +34,12 @@ function moduleOf(node: Node): unknown {
   }
 }
 
-function violationOf(node: Node): 'any' | 'default export' | 'process.env' | undefined {
-  if (node.type === 'TsKeywordType' && node.kind === 'any') return 'any';
-  if (node.type === 'ExportDefaultDeclaration' || node.type === 'ExportDefaultExpression') return 'default export';
-  if (node.type === 'ExportSpecifier') {
-    const name = node.exported ?? node.orig;
-    return isNode(name) && name.value === 'default' ? 'default export' : undefined;
-  }
-  if (node.type === 'MemberExpression' && isNode(node.property)) {
-    const named = node.property.type === 'Computed' ? node.property.expression : node.property;
-    return valueOf(node.object) === 'process' && valueOf(named) === 'env' ? 'process.env' : undefined;
-  }
-  if (node.type === 'ImportDeclaration' && valueOf(node.source) === 'node:process')
-    return JSON.stringify(node.specifiers).includes('"env"') ? 'process.env' : undefined;
-  return undefined;
-}
-
 /** Reads the facts of the file at `path` (from the root, with slashes), whose text is `source`. */
 export function readSource(path: string, source: string): SourceFacts {
   const facts: SourceFacts = {
     localImports: [],
     runtimeImports: [],
     packages: [],
-    violations: new Set(),
     lines: source.split('\n').length - (source.endsWith('\n') ? 1 : 0),
   };
   const visit = (value: unknown): void => {
@@ -72,8 +53,6 @@ export function readSource(path: string, source: string): SourceFacts {
       }
       if (!module.startsWith('.')) facts.packages.push(module.split('/', module.startsWith('@') ? 2 : 1).join('/'));
     }
-    const violation = violationOf(value);
-    if (violation) facts.violations.add(violation);
     Object.values(value).forEach(visit);
   };
   visit(parseSync(source, { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' }).body);

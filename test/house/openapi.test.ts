@@ -1,3 +1,10 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core';
+import { oas } from '@stoplight/spectral-rulesets';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { renderOpenApi } from '../../apps/api/documents/openapi.ts';
@@ -25,71 +32,18 @@ interface Operation {
 }
 type Document = {
   webhooks: Record<string, { post: Operation }>;
-
-  openapi: string;
-  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: Record<string, Record<string, Json>>;
 };
-
-const methods = new Set(['get', 'put', 'post', 'delete', 'patch']);
-
-/** All objects within `value` with their JSON pointers. */
-function* partsOf(value: unknown, pointer = '#'): Generator<[string, Json]> {
-  if (typeof value !== 'object' || value === null) return;
-  yield [pointer, value as Json];
-  for (const [key, inner] of Object.entries(value)) yield* partsOf(inner, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
-}
-
-/** The value at `pointer` in `document`; undefined if there is none. */
-const resolve = (document: unknown, pointer: string): unknown =>
-  pointer
-    .split('/')
-    .slice(1)
-    .reduce<unknown>((at, key) => (at as Json | undefined)?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
-
-/** All errors of an OpenAPI document, one line each. */
-function errorsOf(document: Document): string[] {
-  const errors: string[] = [];
-  for (const [pointer, part] of partsOf(document))
-    if (typeof part.$ref === 'string' && resolve(document, part.$ref) === undefined) errors.push(`${pointer}: ${part.$ref} does not exist`);
-  const seen = new Set<string>();
-  const shapes = new Map<string, string>();
-  for (const [path, item] of Object.entries(document.paths)) {
-    const shape = path.replace(/\{\w+\}/g, '{}');
-    if (shapes.has(shape)) errors.push(`${path}: the same as ${shapes.get(shape)}`);
-    shapes.set(shape, path);
-    for (const [method, operation] of Object.entries(item)) {
-      const at = `${method} ${path}`;
-      if (!methods.has(method)) errors.push(`${at}: unknown method`);
-      if (seen.has(operation.operationId)) errors.push(`${at}: ${operation.operationId} is not unique`);
-      seen.add(operation.operationId);
-      if (!/^[a-z][A-Za-z0-9]+$/.test(operation.operationId)) errors.push(`${at}: operationId ${operation.operationId}`);
-      for (const tag of operation.tags)
-        if (!document.tags.some((one) => one.name === tag)) errors.push(`${at}: tag ${tag} is not declared`);
-      const placeholders = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const declared = operation.parameters.filter((one) => one.in === 'path').map((one) => one.name);
-      if (placeholders.join() !== declared.join())
-        errors.push(`${at}: path has ${placeholders.join()}, but parameters declare ${declared.join()}`);
-      if (!Object.keys(operation.responses).some((status) => status.startsWith('2'))) errors.push(`${at}: has no success response`);
-      for (const scheme of operation.security.flatMap(Object.keys))
-        if (!document.components.securitySchemes?.[scheme]) errors.push(`${at}: ${scheme} is not a security scheme`);
-      for (const [status, answer] of Object.entries(operation.responses))
-        if (answer.$ref === undefined && typeof answer.description !== 'string') errors.push(`${at}: ${status} has no description`);
-    }
-  }
-  return errors;
-}
 
 const render = (): Document => JSON.parse(JSON.stringify(renderOpenApi(routes, 'http://localhost:8080')));
 const operationOf = (document: Document, method: string, path: string): Operation => document.paths[path]?.[method] as Operation;
 
 describe('OpenAPI document', () => {
-  it('is valid', () => expect(errorsOf(render())).to.deep.equal([]));
-
-  it('contains every route once', () => {
-    const operations = Object.values(render().paths).flatMap((item) => Object.keys(item));
+  it('contains every route once, by a name that generators can use', () => {
+    const operations = Object.values(render().paths).flatMap((item) => Object.values(item));
     expect(operations).to.have.length(routes.length);
+    for (const { operationId } of operations) expect(operationId).to.match(/^[a-z][A-Za-z0-9]+$/);
   });
 
   it('has schemas that compile as JSON Schema 2020-12', () => {
@@ -98,15 +52,7 @@ describe('OpenAPI document', () => {
     ajv.addSchema({ $id: 'api', components: document.components });
     for (const name of Object.keys(document.components.schemas ?? {}))
       expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name).not.to.throw();
-    expect(Object.keys(document.components.schemas ?? {})).to.include.members([
-      'Error',
-      'ErrorCode',
-      'Message',
-      'MessageInput',
-      'Interaction',
-      'GatewayEvent',
-      'PresenceChange',
-    ]);
+    expect(document.components.schemas).to.include.keys('Error', 'ErrorCode', 'MessageInput', 'GatewayEvent', 'PresenceChange');
   });
 
   it('has the payload of every event as a named schema', () => {
@@ -116,7 +62,6 @@ describe('OpenAPI document', () => {
       expect($ref, name).to.be.a('string');
       expect(Object.keys(schemas), name).to.include(String($ref).split('/').at(-1));
     }
-    expect(Object.keys(schemas)).to.include.members(['MessageDeleted', 'ReactionChange', 'Interaction', 'ReadUpdate', 'PublicUser']);
   });
 
   it('describes a schema in its place without siblings of a reference', () => {
@@ -170,35 +115,82 @@ describe('OpenAPI document', () => {
     expect(limit).to.include({ in: 'query', required: false });
     expect(limit?.schema).to.include({ type: 'integer', minimum: 1, maximum: 100 });
   });
+});
 
-  const cases: [what: string, change: (document: Document) => void, error: RegExp][] = [
-    ['a broken reference', (all) => delete all.components.schemas?.Message, /schemas\/Message does not exist/],
-    [
-      'an undeclared path parameter',
-      (all) => operationOf(all, 'get', '/api/channels/{channelId}/messages').parameters.shift(),
-      /path has channelId, but/,
-    ],
-    [
-      'a duplicate operationId',
-      (all) => {
-        operationOf(all, 'get', '/api/gateway').operationId = operationOf(all, 'get', '/api/openapi.json').operationId;
-      },
-      /is not unique/,
-    ],
-    ['a tag that is not declared', (all) => all.tags.shift(), /tag Messages is not declared/],
-    [
-      'two paths that differ only in the names of their parameters',
-      (all) => {
-        all.paths['/api/channels/{id}'] = {};
-      },
-      /the same as/,
-    ],
-    ['an unknown security scheme', (all) => delete all.components.securitySchemes?.Bot, /Bot is not a security scheme/],
-  ];
-  for (const [what, change, error] of cases)
-    it(`the check detects ${what}`, () => {
-      const document = render();
-      change(document);
-      expect(errorsOf(document).join('\n')).to.match(error);
-    });
+const source = JSON.stringify(renderOpenApi(routes, 'https://chat.test'));
+
+/** The problems that the recommended rules of Redocly find, one line each. */
+async function lintByRedocly(document: string): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended'], telemetry: 'off' });
+  const problems = await lintFromString({ source: document, config, absoluteRef: '/openapi.json' });
+  return problems.map(
+    ({ severity, ruleId, message, location }) => `${severity} ${ruleId} ${location.map(({ pointer }) => pointer).join()}: ${message}`,
+  );
+}
+
+/** The problems that the recommended rules of Spectral find, one line each. */
+async function lintBySpectral(document: string): Promise<string[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({ extends: [[oas as RulesetDefinition, 'recommended']] });
+  const problems = await spectral.run(JSON.parse(document) as Record<string, unknown>);
+  return problems.map(({ severity, code, message, path }) => `${severity} ${code} ${path.join('/')}: ${message}`);
+}
+
+/** A document with faults that both linters find. */
+const operation = { operationId: 'getThing', responses: { 200: { description: 'OK.' } } };
+const faulty = JSON.stringify({
+  openapi: '3.1.0',
+  info: { title: 'Faulty', version: '1' },
+  paths: { '/a': { get: operation }, '/b': { get: operation } },
+});
+
+describe('OpenAPI document: linters', () => {
+  for (const [name, lint] of [
+    ['Redocly', lintByRedocly],
+    ['Spectral', lintBySpectral],
+  ] as const) {
+    it(`${name} finds neither errors nor warnings`, async () => expect(await lint(source)).to.deep.equal([]));
+
+    it(`${name} finds a duplicate operationId`, async () => expect((await lint(faulty)).join('\n')).to.match(/unique/i));
+  }
+});
+
+/** A program that uses the generated client. The lines below `@ts-expect-error` must not compile. */
+const program = `
+import { ok } from '@oazapfts/runtime';
+import { addReaction, createMessage, defaults, type ErrorCode, listMessages, type Message } from './api.ts';
+defaults.headers = { Authorization: 'Bot token' };
+const channelId = '1234567890123456789';
+const { id, content }: Message = await ok(createMessage(channelId, { content: 'Hello!' }, { idempotencyKey: 'a' }));
+await addReaction(channelId, id, encodeURIComponent(content));
+const refused = await createMessage(channelId, {});
+if (refused.status === 403) {
+  const code: ErrorCode | undefined = refused.data.code;
+  console.error(code);
+}
+await listMessages(channelId, { limit: 50 });
+// @ts-expect-error: not a field of a message
+await createMessage(channelId, { text: 'Hello!' });
+// @ts-expect-error: not one of the error codes
+const unknown: ErrorCode = 'no_such_code';
+`;
+
+describe('OpenAPI document: a generated client', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parlance-client-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const run = (...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+    return status === 0 ? '' : stdout + stderr;
+  };
+
+  it('is generated, and compiles with a program that uses it', () => {
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'openapi.json'), JSON.stringify(renderOpenApi(routes, 'https://chat.test')));
+    writeFileSync(join(folder, 'program.ts'), program);
+    expect(run(resolve('node_modules/oazapfts/dist/cli.js'), 'openapi.json', 'api.ts')).to.equal('');
+    const compilerOptions = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', allowImportingTsExtensions: true };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+    expect(run(resolve('node_modules/typescript/bin/tsc'))).to.equal('');
+  });
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { expect } from 'chai';
@@ -46,5 +47,29 @@ describe('packages of the image', () => {
   it('no file of apps/local and no test ships, and the image has no copy of apps/local', () => {
     expect([...files.keys()].filter((path) => /^(apps\/local|test)\//.test(path))).to.deep.equal([]);
     expect(readFileSync('Dockerfile', 'utf8')).to.match(/rm -r dist\/apps\/local/);
+  });
+});
+
+interface Locked {
+  integrity?: string;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+}
+
+describe('package-lock.json', () => {
+  it('lists the binaries of every platform (if not, run: node .ci/complete-lock.mjs)', () => {
+    const { stdout, status } = spawnSync(process.execPath, ['.ci/complete-lock.mjs', '--check'], { encoding: 'utf8' });
+    expect(stdout).to.equal('');
+    expect(status).to.equal(0);
+  });
+
+  it('has the checksum of every package except binaries of other platforms (if not, run: node .ci/complete-lock.mjs --integrity)', () => {
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
+    const isForOtherPlatform = ({ optional, os = [], cpu = [], libc = [] }: Locked): boolean =>
+      optional === true && (!os.includes('linux') || !cpu.some((one) => ['x64', 'arm64'].includes(one)) || libc.includes('musl'));
+    const incomplete = Object.entries(packages).filter(([path, one]) => path !== '' && !one.integrity && !isForOtherPlatform(one));
+    expect(incomplete.map(([path]) => path)).to.deep.equal([]);
   });
 });

@@ -6,18 +6,15 @@ import ipaddr from 'ipaddr.js';
 import { isPublicAddress, isSameAddress } from '../../lib/base/addresses.ts';
 import { clientAddress } from '../../lib/base/client-address.ts';
 import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
 import { spellings } from './spellings.ts';
 
 const bounds = { timeoutMs: 2_000, maxBytes: 1_000, isHttpAllowed: true } satisfies Omit<OutboundRequest, 'url'>;
 const failure = (result: OutboundResult): string => (result.ok ? `status ${result.status}` : result.step);
 
 describe('outbound: addresses that are not public', () => {
-  let site: Site;
-  before(async () => {
-    site = await startSite((_request, response) => response.end('reached'));
-  });
-  after(() => site.close());
+  const site = use(() => startSite((_request, response) => response.end('reached')));
   afterEach(() => expect(site.opened()).to.equal(0));
 
   const outbound = createOutbound({ allow: [], resolve: async () => ['127.0.0.1'] });

@@ -1,11 +1,10 @@
 import '../harness/offline.ts';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { createOutbound, type Outbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
 
 const bounds = { timeoutMs: 5_000, maxBytes: 1_000 } satisfies Omit<OutboundRequest, 'url'>;
 /** The deadline of requests that miss it, and how late a late page comes: two late pages miss it, one does not. */
@@ -15,8 +14,6 @@ const failure = (result: OutboundResult): string => (result.ok ? `status ${resul
 const text = (result: OutboundResult): string => (result.ok ? result.body.toString() : failure(result));
 
 describe('outbound: requests', () => {
-  let site: Site;
-  let outbound: Outbound;
   let received: { method: string; headers: IncomingMessage['headers']; body: string }[] = [];
   const pages: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
     '/plain?a': (_request, response) => response.end('hello'),
@@ -27,7 +24,6 @@ describe('outbound: requests', () => {
       const more = (): void => void (response.destroyed || (response.write('x'.repeat(400)), setImmediate(more)));
       more();
     },
-    '/stuck': () => undefined,
     '/late/to/late': (_request, response) => void setTimeout(() => response.writeHead(302, { location: '/late' }).end(), lateMs),
     '/late': (_request, response) => void setTimeout(() => response.end('late'), lateMs),
     '/half': (_request, response) => response.write('half'),
@@ -36,14 +32,10 @@ describe('outbound: requests', () => {
     '/cookie': (_request, response) => response.setHeader('set-cookie', 'a=b').end('cookie'),
     '/empty': (_request, response) => response.writeHead(204).end(),
     '/teapot': (_request, response) => response.writeHead(418).end('short and stout'),
-    '/cut-short': (_request, response) => {
-      response.writeHead(200, { 'content-length': '100' }).write('x');
-      setImmediate(() => response.destroy());
-    },
     '/nowhere': (_request, response) => response.writeHead(302).end('no location'),
   };
-  before(async () => {
-    site = await startSite((request, response) => {
+  const site = use(() =>
+    startSite((request, response) => {
       const path = request.url ?? '';
       const to = /^\/to\/(.*)$/.exec(path)?.[1];
       const count = Number(/^\/hops\/(\d+)$/.exec(path)?.[1] ?? Number.NaN);
@@ -55,10 +47,12 @@ describe('outbound: requests', () => {
         else if (count >= 0) response.writeHead(307, { location: count === 0 ? '/plain' : `/hops/${count - 1}` }).end();
         else pages[path]?.(request, response);
       })();
-    });
+    }),
+  );
+  let outbound: Outbound;
+  before(() => {
     outbound = createOutbound({ allow: [site.pair], resolve: async () => ['127.0.0.1'] });
   });
-  after(() => site.close());
   beforeEach(() => {
     received = [];
   });
@@ -93,16 +87,6 @@ describe('outbound: requests', () => {
     });
   });
 
-  it('ignores proxies in the environment', async () => {
-    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'];
-    for (const name of names) process.env[name] = 'http://127.0.0.1:9';
-    try {
-      expect(text(await get('/plain'))).to.equal('hello');
-    } finally {
-      for (const name of names) delete process.env[name];
-    }
-  });
-
   it('returns a response of any status', async () => {
     for (const [path, status] of [
       ['/empty', 204],
@@ -133,44 +117,13 @@ describe('outbound: requests', () => {
       expect(failure(await get('/gzip'))).to.match(/^body: is longer/);
       expect(text(await get('/gzip', { overflow: 'cut' }))).to.equal('\0'.repeat(1_000));
     });
-    it('fails for an incomplete body', async () => {
-      expect(failure(await get('/cut-short'))).to.match(/^body: failed/);
-    });
   });
 
-  describe('deadline', () => {
-    it('covers headers and body', async () => {
-      expect(failure(await get('/stuck', { timeoutMs }))).to.equal('status: timed out');
-      expect(failure(await get('/half', { timeoutMs }))).to.equal('body: timed out');
-    });
-    it('covers the DNS lookup', async () => {
-      const waiting = createOutbound({ allow: [], resolve: () => new Promise(() => undefined) });
-      expect(failure(await waiting({ ...bounds, url: 'https://example.com/', timeoutMs }))).to.equal('dns: timed out');
-    });
-    it('covers the TLS handshake with a silent peer', async () => {
-      const silent = createServer().listen(0, '127.0.0.1');
-      await once(silent, 'listening');
-      const { port } = silent.address() as { port: number };
-      const request = createOutbound({ allow: [`127.0.0.1:${port}`] });
-      expect(failure(await request({ ...bounds, url: `https://127.0.0.1:${port}/`, timeoutMs }))).to.equal('tls: timed out');
-      silent.close();
-    });
-    it('covers all redirects together', async () => {
-      expect(failure(await get('/late/to/late', { timeoutMs, maxRedirects: 3 }))).to.equal('status: timed out');
-    });
+  it('has one deadline for all redirects together', async () => {
+    expect(failure(await get('/late/to/late', { timeoutMs, maxRedirects: 3 }))).to.equal('status: timed out');
   });
 
-  it('fails at status for headers over 16 KiB and for other protocols than HTTP', async () => {
-    expect(failure(await get('/headers'))).to.match(/^status: failed/);
-    const sshServer = createServer((socket) => socket.resume().end('SSH-2.0-odd\r\n')).listen(0, '127.0.0.1');
-    await once(sshServer, 'listening');
-    const { port } = sshServer.address() as { port: number };
-    const request = createOutbound({ allow: [`127.0.0.1:${port}`] });
-    expect(failure(await request({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.match(/^status: failed/);
-    sshServer.close();
-    await once(sshServer, 'close');
-    expect(failure(await request({ ...bounds, url: `http://127.0.0.1:${port}/` }))).to.equal('connect: failed (ECONNREFUSED)');
-  });
+  it('fails at status for headers over 16 KiB', async () => expect(failure(await get('/headers'))).to.match(/^status: failed/));
 
   describe('redirects', () => {
     const to = (url: string): string => `/to/${encodeURIComponent(url)}`;
@@ -189,12 +142,9 @@ describe('outbound: requests', () => {
     });
     const elsewhere: readonly [what: string, location: () => string, step: RegExp][] = [
       ['another port of the same host', () => `http://127.0.0.1:${site.port + 1}/`, /^url: is not an https URL/],
-      ['a private address', () => 'https://10.0.0.1/', /^url: is not a public/],
       ['loopback as IPv6', () => 'https://[::1]/', /^url: is not a public/],
-      ['a name that resolves to loopback', () => `https://localhost:${site.port}/`, /^dns: the host has an address/],
       ['a URL with a username and password', () => `http://a:b@${site.pair}/plain`, /^url: must not contain a username or password/],
       ['another scheme', () => 'file:///etc/passwd', /^url: is not an https/],
-      ['an invalid URL', () => 'http://[', /^url: redirects to an address that is not/],
       ['plain http on another host', () => 'http://example.com/', /^url: is not an https/],
     ];
     for (const [what, location, step] of elsewhere)

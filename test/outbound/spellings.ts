@@ -3,51 +3,19 @@ type Refusing = 'url' | 'dns';
 
 const hosts = (step: Refusing, names: readonly string[]): [string, Refusing][] => names.map((host) => [`http://${host}:PORT/`, step]);
 
-/** Hosts refused at `url`, by kind, separated by spaces. */
-const splitHosts = (kinds: Readonly<Record<string, string>>): [string, Refusing][] =>
-  hosts('url', Object.values(kinds).join(' ').split(' '));
+/** Hosts refused at `step`, by kind, separated by spaces. */
+const splitHosts = (kinds: Readonly<Record<string, string>>, step: Refusing = 'url'): [string, Refusing][] =>
+  hosts(step, Object.values(kinds).join(' ').split(' '));
 
-const loopback4 = hosts('url', [
-  '127.0.0.1',
-  '127.1',
-  '127.0.1',
-  '127.0x1',
-  '127.255.255.254',
-  '2130706433',
-  '0x7f000001',
-  '0x000000007f000001',
-  '0X7F.1',
-  '0x7f.0x0.0x0.0x1',
-  '0x7f.000.000.001',
-  '127.0.0.0x1',
-  '017700000001',
-  '0177.0.0.1',
-  '00000177.0.0.1',
-  '0177.0x0.0.1',
-  '127.0.0.01',
-  '127.0.0.1.',
-  // escaped, and in characters that a URL parser maps to digits, dots or nothing
-  '%31%32%37.0.0.1',
-  '127%2e0%2e0%2e1',
-  '127%E3%80%820%E3%80%820%E3%80%821',
-  '%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1',
-  '１２７.０.０.１',
-  '１２７．０．０．１',
-  '１２７。１',
-  '０ｘ７ｆ．１',
-  '①②⑦.⓪.⓪.①',
-  '¹²⁷.⁰.⁰.¹',
-  '₁₂₇.₀.₀.₁',
-  '𝟏𝟐𝟕.𝟎.𝟎.𝟏',
-  '127。0。0。1',
-  '127．0．0．1',
-  '127｡0｡0｡1',
-  '127\u200b.0.0.1',
-  '127\u00ad.0.0.1',
-  '127\u2060.0.0.1',
-  '127\ufe0f.0.0.1',
-  '127\ufeff.0.0.1',
-]);
+const loopback4 = splitHosts({
+  'short, as one number, with a final dot': '127.0.0.1 127.1 127.0.1 127.0x1 127.255.255.254 2130706433 127.0.0.1.',
+  hexadecimal: '0x7f000001 0x000000007f000001 0X7F.1 0x7f.0x0.0x0.0x1 0x7f.000.000.001 127.0.0.0x1',
+  octal: '017700000001 0177.0.0.1 00000177.0.0.1 0177.0x0.0.1 127.0.0.01',
+  escaped: '%31%32%37.0.0.1 127%2e0%2e0%2e1 127%E3%80%820%E3%80%820%E3%80%821 %EF%BC%91%EF%BC%92%EF%BC%97.0.0.1',
+  'in characters that a URL parser maps to digits or dots':
+    '１２７.０.０.１ １２７．０．０．１ １２７。１ ０ｘ７ｆ．１ ①②⑦.⓪.⓪.① ¹²⁷.⁰.⁰.¹ ₁₂₇.₀.₀.₁ 𝟏𝟐𝟕.𝟎.𝟎.𝟏 127。0。0。1 127．0．0．1 127｡0｡0｡1',
+  'with characters that a URL parser maps to nothing': '127\u200b.0.0.1 127\u00ad.0.0.1 127\u2060.0.0.1 127\ufe0f.0.0.1 127\ufeff.0.0.1',
+});
 
 const other4 = splitHosts({
   'this network': '0 1 0.1 0.0.0.0 0x0 0.255.255.255',
@@ -78,73 +46,27 @@ const six = splitHosts({
 });
 
 /** Invalid hosts. A more lenient parser would read an address in most of them. */
-const invalid = hosts('url', [
-  '[fe80::1%25eth0]',
-  '[fe80::1%lo]',
-  '[::1%25lo]',
-  '[127.0.0.1]',
-  '[::ffff:127.1]',
-  '[::ffff:0x7f.1]',
-  '[::1',
-  '[::1].',
-  '[%3a%3a1]',
-  '%5b::1%5d',
-  '［::1］',
-  '[：：1]',
-  '127.0.0.1%00',
-  '127.0.0.1%09',
-  '127.0.0.1%20',
-  '127.0.0.1%0d%0a',
-  '127.0.0.1%2f.example.com',
-  '127.0.0.1%23.example.com',
-  '127.0.0.1%3f.example.com',
-  '127.0.0.1%5c.example.com',
-  '127.0.0.1\0',
-  ' 127.0.0.1',
-  '127 .0.0.1',
-  '127\u200d.0.0.1',
-  '१२७.0.0.1',
-  '127.0.0.256',
-  '256.0.0.1',
-  '4294967296',
-  '0x100000000',
-  '1.1.1.1.1',
-  'example.1',
-  'example.0x7f',
-  'localhost%00',
-  'xn--',
-  'xn--a',
-  '.',
-  '',
-]);
+const invalid = [
+  ...hosts('url', [' 127.0.0.1', '127 .0.0.1', '']),
+  ...splitHosts({
+    brackets:
+      '[fe80::1%25eth0] [fe80::1%lo] [::1%25lo] [127.0.0.1] [::ffff:127.1] [::ffff:0x7f.1] [::1 [::1]. [%3a%3a1] %5b::1%5d ［::1］ [：：1]',
+    'behind an address':
+      '127.0.0.1%00 127.0.0.1%09 127.0.0.1%20 127.0.0.1%0d%0a 127.0.0.1%2f.example.com 127.0.0.1%23.example.com 127.0.0.1%3f.example.com 127.0.0.1%5c.example.com 127.0.0.1\0 localhost%00',
+    other: '127\u200d.0.0.1 १२७.0.0.1 127.0.0.256 256.0.0.1 4294967296 0x100000000 1.1.1.1.1 example.1 example.0x7f xn-- xn--a .',
+  }),
+];
 
 /** Names that resolve to loopback, or could. */
-const names = hosts('dns', [
-  'localhost',
-  'LOCALHOST',
-  'LocalHost',
-  'localhost.',
-  'localhost%2e',
-  'localhost。',
-  'localhost.localdomain',
-  'lo%63alhost',
-  'ⓛocalhost',
-  'ⅼocalhost',
-  'ｌｏｃａｌｈｏｓｔ',
-  'loca\u00adlhost',
-  'a.localhost',
-  '_localhost',
-  'ip6-localhost',
-  '127.0.0.1..',
-  '127.0.0.1-example',
-  '127.0.0.1.nip.example',
-  '127.0.0.1;1',
-  '0x7f000001.example',
-  '١٢٧.٠.٠.١',
-  'bücher.example',
-  'xn--bcher-kva.example',
-  'faß.example',
-]);
+const names = splitHosts(
+  {
+    localhost:
+      'localhost LOCALHOST LocalHost localhost. localhost%2e localhost。 localhost.localdomain ⓛocalhost ⅼocalhost ｌｏｃａｌｈｏｓｔ loca\u00adlhost a.localhost _localhost ip6-localhost',
+    other:
+      'lo%63alhost 127.0.0.1.. 127.0.0.1-example 127.0.0.1.nip.example 127.0.0.1;1 0x7f000001.example ١٢٧.٠.٠.١ bücher.example xn--bcher-kva.example faß.example',
+  },
+  'dns',
+);
 
 /** URLs with unusual parts other than the host. */
 const urls: [string, Refusing][] = [

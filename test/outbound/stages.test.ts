@@ -2,30 +2,28 @@ import '../harness/offline.ts';
 import { expect } from 'chai';
 import { createOutbound, type OutboundRequest, type OutboundResult } from '../../lib/outbound/request.ts';
 import { makeCertificate } from '../harness/certificate.ts';
-import { type Peer, type Site, startPeer, startSite } from '../harness/site.ts';
+import { startPeer, startSite } from '../harness/site.ts';
+import { use } from '../harness/use.ts';
 
 const certificate = await makeCertificate(['site.example']);
 const toHead = ['url', 'dns', 'connect', 'status'];
 const toSecureHead = ['url', 'dns', 'connect', 'tls', 'status'];
 
 describe('outbound: stages', () => {
-  let plain: Site;
-  let secure: Site;
-  let silent: Peer;
   /** A loopback port on which nothing listens. */
   let closedPort = 0;
   let resolved: string[] = [];
+  const handle: Parameters<typeof startSite>[0] = (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://site.example');
+    if (pathname === '/to') response.writeHead(302, { location: searchParams.get('url') ?? '' }).end('moved');
+    else if (pathname === '/half') response.write('half');
+    else if (pathname === '/long') response.end('x'.repeat(1_001));
+    else if (pathname !== '/stuck') response.end('hello');
+  };
+  const plain = use(() => startSite(handle));
+  const secure = use(() => startSite(handle, certificate));
+  const silent = use(() => startPeer((socket) => socket.resume()));
   before(async () => {
-    const handle: Parameters<typeof startSite>[0] = (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '', 'http://site.example');
-      if (pathname === '/to') response.writeHead(302, { location: searchParams.get('url') ?? '' }).end('moved');
-      else if (pathname === '/half') response.write('half');
-      else if (pathname === '/long') response.end('x'.repeat(1_001));
-      else if (pathname !== '/stuck') response.end('hello');
-    };
-    plain = await startSite(handle);
-    secure = await startSite(handle, certificate);
-    silent = await startPeer((socket) => socket.resume());
     const closed = await startPeer(() => undefined);
     closedPort = closed.port;
     await closed.close();
@@ -34,7 +32,6 @@ describe('outbound: stages', () => {
     resolved = [];
   });
   afterEach(() => Promise.all([plain, secure, silent].map((one) => one.quiet())));
-  after(() => Promise.all([plain, secure, silent].map((one) => one.close())));
 
   const request = async (url: string, more: Partial<OutboundRequest> = {}): Promise<OutboundResult> => {
     const ports = [plain.port, secure.port, silent.port, closedPort];

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 /** An answer of something in front of the API. */
 interface Answer {
   status: number;
-  headers: Record<string, string>;
-  body: string;
+  headers?: Record<string, string>;
+  body?: string;
 }
 
 /**
@@ -59,11 +59,7 @@ export async function startFlakyApi(target: () => string): Promise<FlakyApi> {
       if (typeof fate === 'object') return void response.writeHead(fate.status, fate.headers).end(fate.body);
       await new Promise((resolve) => setTimeout(resolve, flaky.delaysMs.shift() ?? 0));
       const { host: _host, connection: _connection, 'content-length': _length, 'transfer-encoding': _encoding, ...kept } = headers;
-      const answer = await fetch(target() + url, {
-        method,
-        headers: kept as Record<string, string>,
-        ...(body.length > 0 ? { body } : {}),
-      });
+      const answer = await fetch(target() + url, { method, headers: kept as Record<string, string>, ...(body.length > 0 ? { body } : {}) });
       flaky.statuses.push(answer.status);
       const bytes = Buffer.from(await answer.arrayBuffer());
       if (fate === 'hide') return void refuse();

@@ -1,32 +1,23 @@
 import { mock } from 'node:test';
-import { Client, type ClientOptions, GatewayError } from '@parlance/bot';
+import { type Client, GatewayError } from '@parlance/bot';
 import { expect } from 'chai';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { use } from '../../harness/use.ts';
-import { collectContents } from './kit-fixture.ts';
+import { collectContents, useClients } from './kit-fixture.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 describe('JavaScript kit: the gateway connection', () => {
   const service = use(ScriptedService.start, { each: true });
-  const clients: Client[] = [];
-  afterEach(async () => {
+  afterEach(() => {
     mock.timers.reset();
     mock.restoreAll();
-    await Promise.all(clients.splice(0).map((client) => client.stop()));
   });
-  const makeClient = (options: ClientOptions = {}): Client => {
-    const client = new Client({ url: service.url, token: 'Bot secret', ...options });
-    clients.push(client);
-    return client;
-  };
+  const { makeClient, start } = useClients(service);
   /** A client with a session; returns its contents. */
-  const connect = async (options: ClientOptions = {}): Promise<{ client: Client } & ReturnType<typeof collectContents>> => {
-    const client = makeClient(options);
+  const connect = async (): Promise<{ client: Client } & ReturnType<typeof collectContents>> => {
+    const client = makeClient();
     const collected = collectContents(client);
-    const started = client.start();
-    expect((await service.next()).op).to.equal(2);
-    service.ready();
-    await started;
+    await start(client);
     return { client, ...collected };
   };
   const resumeFrom = (seq: string) => ({ op: 6, d: { token: 'secret', sessionId: 's1', seq } });
@@ -148,10 +139,7 @@ describe('JavaScript kit: the gateway connection', () => {
       started.push(content);
       return new Promise<void>((resolve) => finish.set(content, resolve));
     });
-    const begun = client.start();
-    await service.next();
-    service.ready();
-    await begun;
+    await start(client);
     for (const s of [1, 2, 3]) service.message(s);
     await waitUntil(() => started.length === 2, 'two events');
     finish.get('message 2')?.();
@@ -171,10 +159,7 @@ describe('JavaScript kit: the gateway connection', () => {
     client.on('messageCreate', async ({ content }) => {
       if (content === 'message 1') await new Promise<void>((resolve) => (finish = resolve));
     });
-    const begun = client.start();
-    await service.next();
-    service.ready();
-    await begun;
+    await start(client);
     for (let s = 1; s <= 10; s++) {
       service.message(s, s === 1 ? 'c1' : 'c2');
       await reach(s);

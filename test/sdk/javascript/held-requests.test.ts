@@ -3,6 +3,7 @@ import { ApiError, Client, type ClientOptions } from '@parlance/bot';
 import { expect } from 'chai';
 import { use } from '../../harness/use.ts';
 import { type FlakyApi, startFlakyApi } from './flaky-api.ts';
+import { failureOf } from './kit-fixture.ts';
 
 type Answer = Extract<FlakyApi['plan'][number], object>;
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => ({
@@ -19,11 +20,6 @@ const bucket = (name: string, remaining: number): Record<string, string> => ({
   'x-ratelimit-reset-after': '1',
 });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const failureOf = (call: Promise<unknown>): Promise<unknown> =>
-  call.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 
 describe('JavaScript kit: requests that are held', () => {
   // Nothing is forwarded: each test plans all answers.

@@ -1,29 +1,23 @@
 // Bots that use the JavaScript kit, with all roles behind them.
-import type { ClientOptions } from '@parlance/bot';
-import { Client } from '@parlance/bot';
+import { Client, type ClientOptions } from '@parlance/bot';
+import { expect } from 'chai';
 import { freePort } from '../../../apps/local/probe.ts';
-import type { Interaction } from '../../../lib/contract/interaction.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { Dispatch } from '../../harness/bot-client.ts';
 import type { Bot } from '../../harness/factories.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
-import { startParlance, type TestParlance, useRecorder } from '../../harness/parlance.ts';
-import { type Caller, send } from '../../harness/requests.ts';
+import { startParlance, type TestParlance } from '../../harness/parlance.ts';
+import { send } from '../../harness/requests.ts';
 import { type Given, newBot, use, useServer } from '../../harness/use.ts';
+import { type Invocations, useInvocations } from '../invocations.ts';
+import type { ScriptedService } from './scripted-service.ts';
 
 /** All roles, a server with its owner, a bot in it, and clients of the kit that are stopped after the tests. */
-export interface KitFixture extends Given<TestParlance> {
+export interface KitFixture extends Given<TestParlance>, Invocations {
   bot: Bot & { roleId: string };
   /** A client of the bot. */
   client(options?: ClientOptions): Client;
   /** Posts messages as the owner, one after another. */
   post(contents: readonly string[]): Promise<Message[]>;
-  /** Uses a slash command as the owner in the server's channel; returns the interaction's id. */
-  invoke(name: string, options?: Record<string, unknown>): Promise<string>;
-  /** Waits for the message of the bot with this content, also an ephemeral one. Uses the last command again when it expires, as on a busy machine. */
-  answer(content: string): Promise<Message>;
-  /** Uses a slash command as the owner, again when it expires, until the interaction has this state. */
-  reach(name: string, state: 'deferred' | 'answered'): Promise<void>;
 }
 
 /** Starts the fixture before the tests of a `describe`. */
@@ -35,23 +29,7 @@ export function useKit(overrides: Record<string, string> | (() => Promise<Record
   const given = useServer({ bot: newBot(0b1111) }, { start });
   const { api, owner, server, bot } = given;
   const clients: Client[] = [];
-  const person = useRecorder(api, owner);
-  let last: { id: string; name: string; options: Record<string, unknown> } | undefined;
-  const invokeCommand = async (name: string, options: Record<string, unknown> = {}): Promise<string> => {
-    const id = await invoke(api, owner, server.general, name, options);
-    last = { id, name, options };
-    return id;
-  };
-  /** Waits for such an event of the owner. When the last command expires before, uses it again. */
-  const waitFor = async (isWanted: (event: Dispatch) => boolean): Promise<Dispatch> => {
-    for (;;) {
-      const used = last;
-      const hasExpired = ({ t, d }: Dispatch): boolean => t === 'INTERACTION_UPDATE' && d.id === used?.id && d.state === 'expired';
-      const event = await person.waitFor((one) => isWanted(one) || hasExpired(one));
-      if (isWanted(event)) return event;
-      if (used) await invokeCommand(used.name, used.options);
-    }
-  };
+  const invocations = useInvocations(given);
   use(async () => ({
     close: async () => {
       await Promise.all(clients.map((client) => client.stop()));
@@ -59,6 +37,7 @@ export function useKit(overrides: Record<string, string> | (() => Promise<Record
   }));
   return {
     ...given,
+    ...invocations,
     client(options = {}) {
       const client = new Client({ url: api.url, token: bot.token, ...options });
       clients.push(client);
@@ -70,28 +49,30 @@ export function useKit(overrides: Record<string, string> | (() => Promise<Record
         posted.push(await send<Message>(api, 201, owner, 'POST', `/api/channels/${server.general}/messages`, { content }));
       return posted;
     },
-    invoke: invokeCommand,
-    answer: async (content) => (await waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content)).d as unknown as Message,
-    async reach(name, state) {
-      await invokeCommand(name);
-      await waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === last?.id && d.state === state);
-    },
   };
 }
 
-async function invoke(api: TestParlance, as: Caller, channelId: string, name: string, options: Record<string, unknown>): Promise<string> {
-  const list = await send<{ id: string; name: string }[]>(api, 200, as, 'GET', `/api/channels/${channelId}/commands`);
-  const command = list.find((one) => one.name === name);
-  const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
-  const { id } = await send<Pick<Interaction, 'id'>>(
-    api,
-    202,
-    as,
-    'POST',
-    `/api/channels/${channelId}/commands/${command?.id}/invoke`,
-    body,
-  );
-  return id;
+/** Makes clients of a scripted service, which are stopped after each test. */
+export function useClients(service: ScriptedService): {
+  makeClient(options?: ClientOptions): Client;
+  start(client: Client): Promise<Client>;
+} {
+  const clients: Client[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.stop())));
+  return {
+    makeClient(options = {}) {
+      const client = new Client({ url: service.url, token: 'secret', ...options });
+      clients.push(client);
+      return client;
+    },
+    async start(client) {
+      const started = client.start();
+      expect((await service.next()).op).to.equal(2);
+      service.ready();
+      await started;
+      return client;
+    },
+  };
 }
 
 /** Collects the contents of the messages that a client receives. */
@@ -100,6 +81,13 @@ export function collectContents(client: Client): { contents: string[]; reach(cou
   client.on('messageCreate', ({ content }) => void contents.push(content));
   return { contents, reach: (count) => waitUntil(() => contents.length >= count, `${count} messages`) };
 }
+
+/** The error that a call rejects with; undefined if it resolves. */
+export const failureOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 /** `count` different texts. */
 export const texts = (count: number, start = 'message'): string[] => Array.from({ length: count }, (_, at) => `${start} ${at}`);

@@ -4,25 +4,12 @@ import { expect } from 'chai';
 import { freePort } from '../../../apps/local/probe.ts';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { use } from '../../harness/use.ts';
-import { collectContents } from './kit-fixture.ts';
+import { collectContents, useClients } from './kit-fixture.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 describe('JavaScript kit: start, loss and stop', () => {
   const service = use(ScriptedService.start, { each: true });
-  const clients: Client[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.stop())));
-  const makeClient = (options: ClientOptions = {}): Client => {
-    const client = new Client({ url: service.url, token: 'secret', ...options });
-    clients.push(client);
-    return client;
-  };
-  const start = async (client: Client): Promise<Client> => {
-    const started = client.start();
-    await service.next();
-    service.ready();
-    await started;
-    return client;
-  };
+  const { makeClient, start } = useClients(service);
 
   const malformed: [what: string, data: string | Buffer][] = [
     ['is not JSON', '{"op":'],
@@ -90,10 +77,7 @@ describe('JavaScript kit: start, loss and stop', () => {
       const client = makeClient({ resumeFrom: resumeFrom as NonNullable<ClientOptions['resumeFrom']> });
       const warnings: string[] = [];
       client.on('warning', (text) => warnings.push(text));
-      const started = client.start();
-      expect((await service.next()).op).to.equal(2);
-      service.ready();
-      await started;
+      await start(client);
       expect(warnings.filter((text) => text.includes('resumeFrom'))).to.have.length(resumeFrom === null ? 0 : 1);
     });
 
@@ -228,20 +212,16 @@ await bot.start();`;
     return { code: await ended, output };
   };
 
-  it('ends the process with an error', async () => {
-    const { code, output } = await run('');
-    expect(code).to.equal(1);
-    expect(output).to.contain('GatewayError: The gateway refused the connection: the token is not valid');
-  });
-
-  it('ends the process with an error, also if it has other work', async () => {
-    expect((await run('setInterval(() => undefined, 1_000);')).code).to.equal(1);
-  });
-
-  it('ends the process with an error if the listener throws it', async () => {
-    const { code } = await run("bot.on('error', (error) => { if (error instanceof GatewayError) throw error; });");
-    expect(code).to.equal(1);
-  });
+  for (const [what, lines] of [
+    ['', ''],
+    [', also if it has other work', 'setInterval(() => undefined, 1_000);'],
+    [' if the listener throws it', "bot.on('error', (error) => { if (error instanceof GatewayError) throw error; });"],
+  ] as const)
+    it(`ends the process with an error${what}`, async () => {
+      const { code, output } = await run(lines);
+      expect(code).to.equal(1);
+      expect(output).to.contain('GatewayError: The gateway refused the connection: the token is not valid');
+    });
 
   it('lets a listener decide', async () => {
     const { code, output } = await run("bot.on('error', (error) => { console.log(error.closeCode); process.exitCode = 7; });");

@@ -1,42 +1,29 @@
 import { mock } from 'node:test';
-import { Client, type ClientOptions, type Interaction } from '@parlance/bot';
+import type { Interaction } from '@parlance/bot';
 import { expect } from 'chai';
 import { waitUntil } from '../../harness/interaction-fixture.ts';
 import { use } from '../../harness/use.ts';
+import { useClients } from './kit-fixture.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 describe('JavaScript kit: slow listeners', () => {
   const service = use(ScriptedService.start, { each: true });
-  const clients: Client[] = [];
   /** Never ends while a test runs. */
   let never: Promise<void>;
   let endAll = (): void => undefined;
-  let warnings: string[];
   beforeEach(() => {
-    warnings = [];
     never = new Promise((resolve) => {
       endAll = resolve;
     });
   });
-  afterEach(async () => {
+  afterEach(() => {
     mock.timers.reset();
     endAll();
-    await Promise.all(clients.splice(0).map((client) => client.stop()));
   });
-  const makeClient = (options: ClientOptions = {}): Client => {
-    const client = new Client({ url: service.url, token: 'secret', ...options });
-    clients.push(client);
-    return client.on('warning', (text) => warnings.push(text));
-  };
+  const { makeClient, start } = useClients(service);
   const hang = async (interaction: Interaction<object>): Promise<void> => {
     await interaction.reply('Wait.');
     await never;
-  };
-  const start = async (client: Client): Promise<void> => {
-    const started = client.start();
-    await service.next();
-    service.ready();
-    await started;
   };
   /** Waits until the client has received what was sent so far. */
   const roundTrip = async (): Promise<void> => {
@@ -213,7 +200,8 @@ describe('JavaScript kit: slow listeners', () => {
   });
 
   it('are named once when they run for more than a minute, with what waits for them', async () => {
-    const client = makeClient();
+    const warnings: string[] = [];
+    const client = makeClient().on('warning', (text) => warnings.push(text));
     let calls = 0;
     client.on('messageCreate', () => {
       calls++;

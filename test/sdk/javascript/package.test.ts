@@ -72,9 +72,7 @@ describe('JavaScript kit: the packed package in an empty project', function () {
     run(
       process.execPath,
       [`${root}node_modules/typescript/bin/tsc`, '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', ...args],
-      {
-        cwd: folder.path,
-      },
+      { cwd: folder.path },
     ).then(
       () => '',
       (error: { stdout: string }) => error.stdout,
@@ -182,9 +180,7 @@ console.log(bot.url);
           const { body } = await kit.api.call<{ content: string; reply?: { id: string } }[]>(
             'GET',
             `/api/channels/${kit.server.general}/messages`,
-            {
-              as: kit.owner.as,
-            },
+            { as: kit.owner.as },
           );
           return body.some(({ content, reply }) => content === 'pong' && reply?.id === posted?.id);
         }, 'the answer');

@@ -6,13 +6,7 @@ import { unknownId } from '../../harness/factories.ts';
 import { makeFolder } from '../../harness/folder.ts';
 import { use } from '../../harness/use.ts';
 import { startFlakyApi } from './flaky-api.ts';
-import { texts, useKit } from './kit-fixture.ts';
-
-const failureOf = (call: Promise<unknown>): Promise<unknown> =>
-  call.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+import { failureOf, texts, useKit } from './kit-fixture.ts';
 
 describe('JavaScript kit: requests', () => {
   const kit = useKit();

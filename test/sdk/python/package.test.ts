@@ -43,45 +43,62 @@ describe('sdk/python: the package', () => {
       );
   });
 
-  /** What a client makes of its environment: the address or the token, or the error. */
-  async function readClient(name: 'url' | '_http.token', set: Record<string, string>): Promise<string> {
-    const code = `import parlance\ntry:\n print(parlance.Client().${name})\nexcept ValueError as error:\n print("refused:", error)`;
-    return (await run(python, ['-c', code], { env: { PYTHONPATH: kitFolder, ...set } })).stdout.trim();
+  /** What clients make of each value of an environment variable: the address or the token, or the error. */
+  async function readClients(variable: string, field: 'url' | '_http.token', values: readonly string[]): Promise<string[]> {
+    const code = `import json, os, sys, parlance
+for os.environ["${variable}"] in json.loads(sys.argv[1]):
+    try:
+        print(json.dumps(str(parlance.Client().${field})))
+    except ValueError as error:
+        print(json.dumps(f"refused: {error}"))`;
+    const { stdout } = await run(python, ['-c', code, JSON.stringify(values)], { env: { PYTHONPATH: kitFolder } });
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as string);
   }
 
-  for (const [set, address] of [
-    ['https://chat.example/', 'https://chat.example'],
-    ['', 'http://localhost:8080'],
-    ['http://localhost:8080/api', 'http://localhost:8080'],
-    ['https://chat.example/api/', 'https://chat.example'],
-    ['  https://chat.example\n', 'https://chat.example'],
-    ['https://größe.example', 'https://xn--gre-6ka8i.example'],
-    ['chat.example', /^refused: PARLANCE_URL/],
-    ['localhost:8080', /^refused: PARLANCE_URL/],
-    ['ws://chat.example', /^refused: PARLANCE_URL/],
-    ['https://', /^refused: PARLANCE_URL/],
-    ['https://chat.example:port', /^refused: PARLANCE_URL/],
-    ['https://chat.example/?a=1', /^refused: PARLANCE_URL/],
-    ['https://ada:secret@chat.example', /^refused: PARLANCE_URL(?!.*secret)/],
-  ] as const)
-    it(`uses or refuses PARLANCE_URL=${JSON.stringify(set)}`, async () => {
-      const found = await readClient('url', { PARLANCE_URL: set });
-      if (typeof address === 'string') expect(found).to.equal(address);
-      else expect(found).to.match(address);
-    });
-
-  for (const [set, token] of [
-    ['secret\n', 'secret'],
-    [' Bot secret\r\n', 'secret'],
-    ['\n', 'None'],
-    ['sec\nret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
-    ['sec ret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
-    ['secrét', /^refused: PARLANCE_TOKEN(?!.*sec)/],
-  ] as const)
-    it(`uses or refuses PARLANCE_TOKEN=${JSON.stringify(set)}`, async () => {
-      const found = await readClient('_http.token', { PARLANCE_TOKEN: set });
-      if (typeof token === 'string') expect(found).to.equal(token);
-      else expect(found).to.match(token);
+  const settings: [variable: string, field: 'url' | '_http.token', rows: [set: string, used: string | RegExp][]][] = [
+    [
+      'PARLANCE_URL',
+      'url',
+      [
+        ['https://chat.example/', 'https://chat.example'],
+        ['', 'http://localhost:8080'],
+        ['http://localhost:8080/api', 'http://localhost:8080'],
+        ['https://chat.example/api/', 'https://chat.example'],
+        ['  https://chat.example\n', 'https://chat.example'],
+        ['https://größe.example', 'https://xn--gre-6ka8i.example'],
+        ['chat.example', /^refused: PARLANCE_URL/],
+        ['localhost:8080', /^refused: PARLANCE_URL/],
+        ['ws://chat.example', /^refused: PARLANCE_URL/],
+        ['https://', /^refused: PARLANCE_URL/],
+        ['https://chat.example:port', /^refused: PARLANCE_URL/],
+        ['https://chat.example/?a=1', /^refused: PARLANCE_URL/],
+        ['https://ada:secret@chat.example', /^refused: PARLANCE_URL(?!.*secret)/],
+      ],
+    ],
+    [
+      'PARLANCE_TOKEN',
+      '_http.token',
+      [
+        ['secret\n', 'secret'],
+        [' Bot secret\r\n', 'secret'],
+        ['\n', 'None'],
+        ['sec\nret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+        ['sec ret', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+        ['secrét', /^refused: PARLANCE_TOKEN(?!.*sec)/],
+      ],
+    ],
+  ];
+  for (const [variable, field, rows] of settings)
+    it(`uses or refuses values of ${variable}`, async () => {
+      const values = rows.map(([set]) => set);
+      const found = await readClients(variable, field, values);
+      expect(found).to.have.length(rows.length);
+      for (const [at, [set, used]] of rows.entries())
+        if (typeof used === 'string') expect(found[at], JSON.stringify(set)).to.equal(used);
+        else expect(found[at], JSON.stringify(set)).to.match(used);
     });
 
   it('is packed to the same bytes each time, in every time zone', async () => {

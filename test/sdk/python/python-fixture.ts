@@ -5,13 +5,11 @@ import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { freePort } from '../../../apps/local/probe.ts';
 import { findPython } from '../../../apps/local/python.ts';
-import type { Interaction } from '../../../lib/contract/interaction.ts';
 import type { Message } from '../../../lib/contract/message.ts';
-import type { Dispatch } from '../../harness/bot-client.ts';
-import type { Bot } from '../../harness/factories.ts';
-import { type EventRecorder, startParlance, type TestParlance, useRecorder } from '../../harness/parlance.ts';
-import { send } from '../../harness/requests.ts';
+import { type Bot, postMessage } from '../../harness/factories.ts';
+import { startParlance, type TestParlance } from '../../harness/parlance.ts';
 import { type Given, newBot, useServer } from '../../harness/use.ts';
+import { type Invocations, useInvocations } from '../invocations.ts';
 
 const folder = resolve('test/sdk/python/programs');
 /** The folder of the kit. */
@@ -113,19 +111,11 @@ export function usePrograms({ all = false } = {}): (name: string, env?: Record<s
 }
 
 /** All roles, a server with its owner, and a bot in it. */
-export interface PythonKit extends Given<TestParlance> {
+export interface PythonKit extends Given<TestParlance>, Invocations {
   bot: Bot & { roleId: string };
-  /** The events of the owner. */
-  person: EventRecorder;
   /** The environment of a program that is the bot. */
   env: () => { PARLANCE_URL: string; PARLANCE_TOKEN: string };
   post(content: string): Promise<Message>;
-  /** Uses a slash command as the owner; returns the interaction's id. */
-  invoke(name: string, options?: Record<string, unknown>): Promise<string>;
-  /** Waits for the message of the bot with this content, also an ephemeral one. Uses the last command again when it expires, as on a busy machine. */
-  answer(content: string): Promise<Message>;
-  /** Uses a slash command as the owner, again when it expires, until the interaction has this state. */
-  reach(name: string, state: 'deferred' | 'answered'): Promise<void>;
 }
 
 /** Starts the fixture before the tests of a `describe`. */
@@ -134,37 +124,11 @@ export function usePythonKit(overrides: () => Promise<Record<string, string>> = 
   const start = async (): Promise<TestParlance> => startParlance({ GATEWAY_PORT: String(await freePort()), ...(await overrides()) });
   const given = useServer({ bot: newBot(0b1111) }, { start });
   const { api, owner, server, bot } = given;
-  const person = useRecorder(api, owner);
-  const channel = (path: string): string => `/api/channels/${server.general}/${path}`;
-  let last: { id: string; name: string; options: Record<string, unknown> } | undefined;
-  const invoke = async (name: string, options: Record<string, unknown> = {}): Promise<string> => {
-    const list = await send<{ id: string; name: string }[]>(api, 200, owner, 'GET', channel('commands'));
-    const command = list.find((one) => one.name === name);
-    const body = { options: Object.entries(options).map(([option, value]) => ({ name: option, value })) };
-    const { id } = await send<Pick<Interaction, 'id'>>(api, 202, owner, 'POST', channel(`commands/${command?.id}/invoke`), body);
-    last = { id, name, options };
-    return id;
-  };
-  /** Waits for such an event of the owner. When the last command expires before, uses it again. */
-  const waitFor = async (isWanted: (event: Dispatch) => boolean): Promise<Dispatch> => {
-    for (;;) {
-      const used = last;
-      const hasExpired = ({ t, d }: Dispatch): boolean => t === 'INTERACTION_UPDATE' && d.id === used?.id && d.state === 'expired';
-      const event = await person.waitFor((one) => isWanted(one) || hasExpired(one));
-      if (isWanted(event)) return event;
-      if (used) await invoke(used.name, used.options);
-    }
-  };
+  const invocations = useInvocations(given);
   return {
     ...given,
-    person,
+    ...invocations,
     env: () => ({ PARLANCE_URL: api.url, PARLANCE_TOKEN: bot.token }),
-    post: (content) => send(api, 201, owner, 'POST', channel('messages'), { content }),
-    invoke,
-    answer: async (content) => (await waitFor(({ t, d }) => t === 'MESSAGE_CREATE' && d.content === content)).d as unknown as Message,
-    async reach(name, state) {
-      await invoke(name);
-      await waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === last?.id && d.state === state);
-    },
+    post: (content) => postMessage(api, owner, server.general, content),
   };
 }

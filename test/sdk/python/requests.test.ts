@@ -6,7 +6,6 @@ import { use } from '../../harness/use.ts';
 import { startFlakyApi } from '../javascript/flaky-api.ts';
 import { ScriptedService } from '../javascript/scripted-service.ts';
 import { useCalls } from './calls.ts';
-import { startFrontServer } from './front-server.ts';
 import { usePrograms, usePythonKit } from './python-fixture.ts';
 
 describe('sdk/python: requests', () => {
@@ -269,13 +268,13 @@ describe('sdk/python: limits of time', () => {
 
 describe('sdk/python: answers of others than Parlance', () => {
   const kit = usePythonKit();
-  const front = use(() => startFrontServer(() => kit.api.url));
-  const { succeed, fail } = useCalls(kit, () => front.url, { MAX_RETRIES: '1' });
+  const flaky = use(() => startFlakyApi(() => kit.api.url));
+  const { succeed, fail } = useCalls(kit, () => flaky.url, { MAX_RETRIES: '1' });
   const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Please log in</h1>' };
   const redirect = { status: 302, headers: { location: 'https://portal.example/secret?token=1' } };
   beforeEach(() => {
-    front.answers.length = 0;
-    front.arrivals.length = 0;
+    flaky.plan.length = 0;
+    flaky.arrivals.length = 0;
   });
 
   const limits: [what: string, headers: Record<string, string>][] = [
@@ -287,31 +286,31 @@ describe('sdk/python: answers of others than Parlance', () => {
   for (const [what, headers] of limits)
     for (const body of ['', '<h1>Slow down</h1>', '[]'])
       it(`wait after 429 with "${body}" that says ${what} how long`, async () => {
-        front.answers.push({ status: 429, headers, body }, { status: 429, headers, body }, { status: 429, headers, body });
+        flaky.plan.push({ status: 429, headers, body }, { status: 429, headers, body }, { status: 429, headers, body });
         await succeed('start_typing', [kit.server.general]);
-        expect(front.arrivals).to.have.length(4);
+        expect(flaky.arrivals).to.have.length(4);
       });
 
   for (const body of ['{"code":429,"message":"Slow down"}', '{"code":"TOO_MANY_REQUESTS"}', '{"code":null}', '{"code":["slow"]}'])
     it(`wait after 429 with ${body}`, async () => {
-      front.answers.push({ status: 429, headers: { 'retry-after': '0.02' }, body });
+      flaky.plan.push({ status: 429, headers: { 'retry-after': '0.02' }, body });
       await succeed('start_typing', [kit.server.general]);
-      expect(front.arrivals).to.have.length(2);
+      expect(flaky.arrivals).to.have.length(2);
     });
 
   for (const [code, { status }] of Object.entries(catalogue))
     if (status === 429 && code !== 'rate_limited')
       it(`are told from the refusal ${code} of Parlance, which is not repeated`, async () => {
-        front.answers.push({ status, body: JSON.stringify({ code, message: 'Later.', retryAfter: 0.02 }) });
+        flaky.plan.push({ status, body: JSON.stringify({ code, message: 'Later.', retryAfter: 0.02 }) });
         expect((await fail('start_typing', [kit.server.general])).code).to.equal(code);
-        expect(front.arrivals).to.have.length(1);
+        expect(flaky.arrivals).to.have.length(1);
       });
 
   for (const answer of [page, redirect])
     it(`are no result: ${answer.status}`, async () => {
-      front.answers.push(answer);
+      flaky.plan.push(answer);
       expect(await succeed('get_me', [])).to.have.property('id', kit.bot.id);
-      front.answers.push(answer, answer);
+      flaky.plan.push(answer, answer);
       const { code, text } = await fail('get_me', []);
       expect(code).to.equal('failed');
       expect(text).to.match(/the answer is not JSON \(text\/html\): a proxy|redirects to https:\/\/portal\.example: use/);
@@ -321,24 +320,24 @@ describe('sdk/python: answers of others than Parlance', () => {
   const bodies = ['<h1>No</h1>', '[]', '{"code":5,"errors":"x","missing":{},"retryAfter":[]}', '{"errors":[1,{}],"message":null}'];
   for (const body of bodies)
     it(`are errors with a clear text: ${body}`, async () => {
-      front.answers.push({ status: 403, body });
+      flaky.plan.push({ status: 403, body });
       expect(await fail('get_me', [])).to.include({ status: 403 });
     });
 });
 
 describe('sdk/python: a service behind a portal', () => {
   const service = use(ScriptedService.start);
-  const front = use(() => startFrontServer(() => service.url));
+  const flaky = use(() => startFlakyApi(() => service.url));
   const run = usePrograms();
 
   it('is connected to when the portal lets it through', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Please log in</h1>' };
-    const program = run('record', { PARLANCE_URL: front.url, PARLANCE_TOKEN: 'secret' });
-    front.answers.push({ status: 200, body: '{"id":"1"}' }, page, { status: 200, body: '{"url":5}' });
+    const program = run('record', { PARLANCE_URL: flaky.url, PARLANCE_TOKEN: 'secret' });
+    flaky.plan.push({ status: 200, body: '{"id":"1"}' }, page, { status: 200, body: '{"url":5}' });
     expect((await service.next()).op).to.equal(2);
     service.ready();
     await program.waitFor(({ ready }) => ready === 's1');
-    expect(front.arrivals.filter((line) => line === 'GET /api/gateway')).to.have.length(3);
+    expect(flaky.arrivals.filter(({ line }) => line === 'GET /api/gateway')).to.have.length(3);
     expect(program.log()).to.include('the answer is not JSON').and.include('the answer does not come from Parlance');
   });
 });
