@@ -6,31 +6,19 @@ import { parseExposition } from '../../apps/ops/measures/exposition.ts';
 const parse = (text: string) =>
   parseExposition(text, new Set(['a', 'b_bucket'])).map(({ name, labels, value }) => [name, { ...labels }, value]);
 
+const a = (value: number): unknown[] => ['a', {}, value];
+
 describe('parseExposition', () => {
   for (const [what, text, found] of [
-    ['a value', 'a 1', [['a', {}, 1]]],
+    ['a value', 'a 1', [a(1)]],
     ['labels', 'a{x="1",y="two"} 2.5e3\n', [['a', { x: '1', y: 'two' }, 2500]]],
     ['a trailing comma', 'a{x="1",} 2', [['a', { x: '1' }, 2]]],
-    ['empty braces', 'a{} 2', [['a', {}, 2]]],
+    ['empty braces', 'a{} 2', [a(2)]],
     ['escapes', String.raw`a{x="\"\\\n}{,"} 1`, [['a', { x: '"\\\n}{,' }, 1]]],
     ['infinity as a bound', 'b_bucket{le="+Inf"} 7', [['b_bucket', { le: '+Inf' }, 7]]],
-    [
-      'infinity as a value',
-      'a -Inf\na +Inf',
-      [
-        ['a', {}, -Infinity],
-        ['a', {}, Infinity],
-      ],
-    ],
-    ['a timestamp after the value', 'a 3 1700000000000', [['a', {}, 3]]],
-    [
-      'Windows line ends',
-      'a 1\r\na 2\r\n',
-      [
-        ['a', {}, 1],
-        ['a', {}, 2],
-      ],
-    ],
+    ['infinity as a value', 'a -Inf\na +Inf', [a(-Infinity), a(Infinity)]],
+    ['a timestamp after the value', 'a 3 1700000000000', [a(3)]],
+    ['Windows line ends', 'a 1\r\na 2\r\n', [a(1), a(2)]],
     ['no sample from comments and other names', '# HELP a 1\n# TYPE a gauge\nab 1\n a 2\n', []],
     ['no sample from lines without a number', 'a NaN\na\na{x="1"}\na one', []],
     ['no sample from invalid labels', 'a{x=1} 1\na{x="1 1\na{="1"} 1\na{x="1" y="2"} 1', []],

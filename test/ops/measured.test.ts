@@ -1,14 +1,11 @@
 import { expect } from 'chai';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
 import { reply } from '../harness/endpoint.ts';
-import { type EndpointFixture, startEndpointFixture } from '../harness/endpoint-fixture.ts';
+import { startEndpointFixture } from '../harness/endpoint-fixture.ts';
+import { use } from '../harness/use.ts';
 
 describe('metrics of a worker', () => {
-  let endpointFixture: EndpointFixture;
-  before(async () => {
-    endpointFixture = await startEndpointFixture();
-  });
-  after(() => endpointFixture.close());
+  const endpointFixture = use(() => startEndpointFixture());
 
   it('count a message once, however often its channel is relayed', async () => {
     const { api, worker, channelId, asBot } = endpointFixture.fixture;

@@ -6,18 +6,14 @@ import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { type MonitoringOptions, startMonitoring } from '../../lib/store/monitoring.ts';
-import { type OpsPlatform, openOpsPlatform } from '../../lib/store/platform.ts';
+import { openOpsPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 
 describe('the internal port of a process', () => {
   const config = testConfig();
   const running: Listening[] = [];
-  let platform: OpsPlatform;
-
-  before(async () => {
-    platform = await openOpsPlatform(config, createLog('ops', 'silent'));
-  });
-  after(() => platform.close());
+  const platform = use(() => openOpsPlatform(config, createLog('ops', 'silent')));
   afterEach(async () => {
     for (const one of running.splice(0)) await one.close();
   });

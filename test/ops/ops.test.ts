@@ -2,17 +2,26 @@ import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { expect } from 'chai';
 import { startOps } from '../../apps/ops/start.ts';
-import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { queues as queueTable } from '../../lib/contract/jobs.ts';
-import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { type OpsPlatform, openOpsPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 
-/** Sends a request and returns the whole response. `auth` is `user:password`. */
-function get(port: number, path: string, auth?: string, method = 'GET', host = '127.0.0.1') {
+/** A request besides its path: `auth` is `user:password`, `host` the `Host` header, `address` where it is sent to. */
+interface Sent {
+  auth?: string | undefined;
+  method?: string;
+  host?: string;
+  address?: string;
+}
+
+/** Sends a request and returns the whole response. */
+function get(port: number, path: string, { auth, method = 'GET', host, address = '127.0.0.1' }: Sent = {}) {
   return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
-    const sent = request({ host, port, path, method, timeout: 5_000, ...(auth ? { auth } : {}) }, (response) => {
+    const more = { ...(auth ? { auth } : {}), ...(host ? { headers: { host } } : {}) };
+    const sent = request({ host: address, port, path, method, timeout: 5_000, ...more }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part;
@@ -22,16 +31,6 @@ function get(port: number, path: string, auth?: string, method = 'GET', host = '
     sent.on('error', reject).end();
   });
 }
-
-/** Sends a GET with this `Host` header. */
-const getAs = (port: number, path: string, host: string) =>
-  new Promise<{ status: number }>((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, headers: { host }, timeout: 5_000 }, (response) => {
-      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0 }));
-    })
-      .on('error', reject)
-      .end();
-  });
 
 const unavailable = () => Promise.reject(new Error('unavailable'));
 
@@ -47,21 +46,12 @@ async function getFrom(platform: OpsPlatform, path: string) {
 
 describe('operators’ pages', () => {
   const config = testConfig();
-  let worker: WorkerPlatform;
-  let platform: OpsPlatform;
-  let ops: Listening;
-
-  before(async () => {
-    worker = await openWorkerPlatform(config, createLog('worker', 'silent'));
+  const worker = use(() => openWorkerPlatform(config, createLog('worker', 'silent')));
+  const platform = use(async () => {
     await prepareDatabase(config);
-    platform = await openOpsPlatform(config, createLog('ops', 'silent'));
-    ops = await startOps(platform);
+    return openOpsPlatform(config, createLog('ops', 'silent'));
   });
-  after(async () => {
-    await ops.close();
-    await platform.close();
-    await worker.close();
-  });
+  const ops = use(() => startOps(platform));
 
   it('GET / links to every page', async () => {
     const { status, text } = await get(ops.port, '/');
@@ -70,26 +60,17 @@ describe('operators’ pages', () => {
       expect(text).to.contain(`href="${path}"`);
   });
 
-  it('GET /healthz answers 200', async () => expect((await get(ops.port, '/healthz')).status).to.equal(200));
-
   for (const path of ['/', '/overview.json', '/metrics', '/readyz', '/queues', '/healthz'])
     it(`GET ${path} answers 421 without a password if the Host header is not a local name with the right port`, async () => {
       for (const host of ['attacker.example', `attacker.example:${ops.port}`, `localhost.attacker.example:${ops.port}`, 'localhost:1'])
-        expect((await getAs(ops.port, path, host)).status, host).to.equal(421);
+        expect((await get(ops.port, path, { host })).status, host).to.equal(421);
       for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]'])
-        expect((await getAs(ops.port, path, `${host}:${ops.port}`)).status, host).to.not.equal(421);
+        expect((await get(ops.port, path, { host: `${host}:${ops.port}` })).status, host).to.not.equal(421);
     });
 
-  it('accepts any Host header with a password', async () => {
-    const open = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'secret' } });
-    try {
-      expect((await getAs(open.port, '/healthz', 'ops.example')).status).to.equal(200);
-    } finally {
-      await open.close();
-    }
+  it('GET /healthz answers 200, and an unknown path 404', async () => {
+    expect([(await get(ops.port, '/healthz')).status, (await get(ops.port, '/nothing')).status]).to.deep.equal([200, 404]);
   });
-
-  it('GET of an unknown path answers 404', async () => expect((await get(ops.port, '/nothing')).status).to.equal(404));
 
   it('GET /readyz answers 503 without a worker and says what to do', async () => {
     const { status, text } = await get(ops.port, '/readyz');
@@ -102,19 +83,16 @@ describe('operators’ pages', () => {
     expect(checks.worker.todo).to.contain('npm run worker');
   });
 
-  it('GET /readyz answers 503 if the last heartbeat is older than 10 s', async () => {
-    await worker.shares.recordHeartbeat();
-    const late = await getFrom({ ...platform, now: () => platform.now() + 10_500 }, '/readyz');
-    expect(late.status).to.equal(503);
-    expect(JSON.parse(late.text).checks.worker.reason).to.match(/1[01] s old/);
-  });
-
-  it('GET /readyz answers 200 with a worker, and the duration of each check', async () => {
+  it('GET /readyz answers 200 with a worker, and the duration of each check; 503 if its last heartbeat is older than 10 s', async () => {
     await worker.shares.recordHeartbeat();
     const { status, text } = await get(ops.port, '/readyz');
     expect(status).to.equal(200);
     const { checks } = JSON.parse(text);
     for (const name of ['database', 'redis', 'worker']) expect(checks[name].ms).to.be.a('number');
+    await worker.shares.recordHeartbeat();
+    const late = await getFrom({ ...platform, now: () => platform.now() + 10_500 }, '/readyz');
+    expect(late.status).to.equal(503);
+    expect(JSON.parse(late.text).checks.worker.reason).to.match(/1[01] s old/);
   });
 
   it('GET /readyz answers 503 if the database does not respond', async () => {
@@ -178,7 +156,7 @@ describe('operators’ pages', () => {
   ] as const)
     it(`${method} ${path} answers 405 and changes nothing`, async () => {
       const counts = await platform.queues[0]?.getJobCounts();
-      expect((await get(ops.port, path, undefined, method)).status).to.equal(405);
+      expect((await get(ops.port, path, { method })).status).to.equal(405);
       expect(await platform.queues[0]?.getJobCounts()).to.deep.equal(counts);
       expect(await platform.queues[0]?.isPaused()).to.equal(false);
     });
@@ -186,51 +164,39 @@ describe('operators’ pages', () => {
   it('listens on loopback only without a password', async () => {
     const outside = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
     for (const { address } of outside.filter((one) => one.family === 'IPv4' && !one.internal)) {
-      const error = await get(ops.port, '/healthz', undefined, 'GET', address).catch((reason: unknown) => reason);
+      const error = await get(ops.port, '/healthz', { address }).catch((reason: unknown) => reason);
       expect(error, address).to.be.instanceOf(Error);
     }
   });
 
   describe('with OPS_PASSWORD', () => {
-    let locked: Listening;
-    before(async () => {
-      locked = await startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'pässword:1' } });
-    });
-    after(() => locked.close());
+    const locked = use(() => startOps({ ...platform, config: { ...config, OPS_PASSWORD: 'pässword:1' } }));
 
     for (const path of ['/', '/readyz', '/metrics', '/queues', '/queues/api/queues', '/queues/static/favicon-32x32.png', '/nothing'])
-      for (const [who, auth] of [
-        ['a request without credentials', undefined],
-        ['a wrong password', 'ops:password'],
-        ['a wrong user', 'admin:pässword:1'],
-        ['an empty password', 'ops:'],
-      ] as const)
-        it(`GET ${path} answers 401 for ${who}`, async () => {
-          const { status, headers } = await get(locked.port, path, auth);
-          expect(status).to.equal(401);
+      it(`GET ${path} answers 401 without credentials and for a wrong password, a wrong user and an empty password`, async () => {
+        for (const auth of [undefined, 'ops:password', 'admin:pässword:1', 'ops:']) {
+          const { status, headers } = await get(locked.port, path, { auth });
+          expect(status, auth).to.equal(401);
           expect(headers['www-authenticate']).to.match(/^Basic realm=/);
-        });
+        }
+      });
 
     it('answers 401 for other schemes and invalid base64', async () => {
       for (const authorization of ['Bearer abc', 'Basic', 'Basic %%%'])
         expect((await fetch(`http://127.0.0.1:${locked.port}/`, { headers: { authorization } })).status).to.equal(401);
     });
 
-    it('answers 200 for the password in another Unicode form, and 400 for bytes that are not UTF-8', async () => {
+    it('answers 200 for user ops with the password in either Unicode form, and 400 for bytes that are not UTF-8', async () => {
       const statusOf = async (credentials: Buffer): Promise<number> => {
         const authorization = `Basic ${credentials.toString('base64')}`;
         return (await fetch(`http://127.0.0.1:${locked.port}/metrics`, { headers: { authorization } })).status;
       };
-      expect(await statusOf(Buffer.from('ops:pässword:1'.normalize('NFD')))).to.equal(200);
+      for (const form of ['NFC', 'NFD']) expect(await statusOf(Buffer.from('ops:pässword:1'.normalize(form))), form).to.equal(200);
       for (const byte of [0xe4, 0xff])
         expect(await statusOf(Buffer.from(`ops:p${String.fromCharCode(byte)}ssword:1`, 'latin1'))).to.equal(400);
     });
 
-    it('GET /healthz needs no password', async () => expect((await get(locked.port, '/healthz')).status).to.equal(200));
-
-    it('answers 200 for user ops with the password', async () => {
-      const authorization = `Basic ${Buffer.from('ops:pässword:1').toString('base64')}`;
-      expect((await fetch(`http://127.0.0.1:${locked.port}/metrics`, { headers: { authorization } })).status).to.equal(200);
-    });
+    it('GET /healthz needs no password, and accepts any Host header', async () =>
+      expect((await get(locked.port, '/healthz', { host: 'ops.example' })).status).to.equal(200));
   });
 });

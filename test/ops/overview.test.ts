@@ -3,19 +3,19 @@ import { expect } from 'chai';
 import { readMetrics } from '../../apps/ops/measures/reading.ts';
 import type { Overview } from '../../apps/ops/page/rows.ts';
 import { startOps } from '../../apps/ops/start.ts';
-import type { Listening } from '../../lib/base/http-server.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { createMetrics } from '../../lib/base/metrics.ts';
 import { queues } from '../../lib/contract/jobs.ts';
 import { startMonitoring } from '../../lib/store/monitoring.ts';
-import { type OpsPlatform, openOpsPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
+import { type OpsPlatform, openOpsPlatform, openWorkerPlatform } from '../../lib/store/platform.ts';
 import { testConfig } from '../harness/stores.ts';
+import { use } from '../harness/use.ts';
 
 describe('the operators’ overview', () => {
   const config = testConfig();
-  let worker: WorkerPlatform;
-  let platform: OpsPlatform;
-  let ops: Listening;
+  const worker = use(() => openWorkerPlatform(config, createLog('worker', 'silent')));
+  const platform = use(() => openOpsPlatform(config, createLog('ops', 'silent')));
+  const ops = use(() => startOps(platform, { collectIntervalMs: 20 }));
   const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${ops.port}${path}`, init);
 
   /** Reads the overview until `isWanted` is true of it. */
@@ -26,20 +26,9 @@ describe('the operators’ overview', () => {
     }
   }
 
-  before(async () => {
-    [worker, platform] = await Promise.all([
-      openWorkerPlatform(config, createLog('worker', 'silent')),
-      openOpsPlatform(config, createLog('ops', 'silent')),
-    ]);
-    ops = await startOps(platform, { collectIntervalMs: 20 });
-  });
-  after(async () => {
-    await ops.close();
-    await Promise.all([platform.close(), worker.close()]);
-  });
-
-  it('GET / is HTML with a policy that allows only its own files', async () => {
-    const { status, headers } = await get('/');
+  it('GET / explains every queue, without inline script or style, and has a policy that allows only its own files', async () => {
+    const response = await get('/');
+    const { status, headers } = response;
     expect(status).to.equal(200);
     expect(headers.get('content-type')).to.match(/^text\/html/);
     expect(headers.get('content-security-policy')?.split('; ')).to.deep.equal([
@@ -54,15 +43,8 @@ describe('the operators’ overview', () => {
       "require-trusted-types-for 'script'",
     ]);
     expect(headers.get('x-content-type-options')).to.equal('nosniff');
-  });
-
-  it('GET / contains no inline script or style and no other origin', async () => {
-    const text = await (await get('/')).text();
+    const text = await response.text();
     expect(text).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc=)|https?:\/\//);
-  });
-
-  it('GET / explains every queue: what it does, what is normal, what to do', async () => {
-    const text = await (await get('/')).text();
     for (const [name, { description, normal, whenGrowing }] of Object.entries(queues)) {
       expect(text).to.contain(`id="queue-${name}"`);
       for (const part of [description, normal, whenGrowing]) expect(text, name).to.contain(part);
@@ -80,19 +62,11 @@ describe('the operators’ overview', () => {
     expect((await get('/page/main.js', { method: 'HEAD' })).status).to.equal(200);
   });
 
-  for (const path of [
-    '/page/',
-    '/page/nothing.js',
-    '/page/tsconfig.json',
-    '/page/..%2fmain.js',
-    '/page/%2e%2e/main.js',
-    '/page/main.js/',
-    '/page/main.js%00',
-  ])
-    it(`GET ${path} answers 404`, async () => expect((await get(path)).status).to.equal(404));
-
-  it('answers 404 to other methods than GET and HEAD', async () =>
-    expect((await get('/page/main.js', { method: 'POST' })).status).to.equal(404));
+  it('GET /page/… answers 404 for everything else, and to other methods than GET and HEAD', async () => {
+    for (const path of ['', 'nothing.js', 'tsconfig.json', '..%2fmain.js', '%2e%2e/main.js', 'main.js/', 'main.js%00'])
+      expect((await get(`/page/${path}`)).status, path).to.equal(404);
+    expect((await get('/page/main.js', { method: 'POST' })).status).to.equal(404);
+  });
 
   it('GET /overview.json has the values of all processes, so that no measure is unknown', async () => {
     const roles = ['api', 'gateway', 'worker'].map((role) => ({ role, metrics: createMetrics(role) }));

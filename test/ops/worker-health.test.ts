@@ -6,20 +6,15 @@ import { startWorker } from '../../workers/start.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
 import { testConfig } from '../harness/stores.ts';
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { use } from '../harness/use.ts';
 
 describe('the health check of a worker', () => {
-  let redis: TcpProxy;
-  let platform: WorkerPlatform;
-
-  before(async () => {
-    redis = await startTcpProxy(testConfig().REDIS_URL, 6379);
-    platform = await openWorkerPlatform(testConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' }), createLog('worker', 'silent'));
-    await prepareDatabase(platform.config);
-  });
-  after(async () => {
-    await platform.close();
-    await redis.close();
+  const redis = use(() => startTcpProxy(testConfig().REDIS_URL, 6379));
+  const platform = use(async () => {
+    const config = testConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
+    await prepareDatabase(config);
+    return openWorkerPlatform(config, createLog('worker', 'silent'));
   });
 
   it('finds no fault while it works, nor while Redis is unavailable', async () => {

@@ -5,31 +5,18 @@ const range = (from: number, to: number): string[] => Array.from({ length: to - 
 const bare = (text: string): string => text.replace(/\uFE0F/g, '');
 
 describe('readEmoji', () => {
+  const england = '🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}';
+  /** Besides every Unicode emoji, which the test below reads with and without its selectors. */
   const known: [what: string, text: string, emoji: string][] = [
-    ['a heart with its variation selector', '❤\uFE0F', '❤\uFE0F'],
-    ['a heart without its variation selector', '❤', '❤\uFE0F'],
     ['a heart in text style', '❤\uFE0E', '❤\uFE0F'],
-    ['a thumb', '👍', '👍'],
     ['a thumb with an unneeded selector', '👍\uFE0F', '👍'],
-    ['a thumb with a skin tone', '👍🏽', '👍🏽'],
     ['a family', '👨‍👩‍👧', '👨‍👩‍👧'],
     ['the rainbow flag', '🏳\uFE0F‍🌈', '🏳\uFE0F‍🌈'],
     ['the rainbow flag without its selector', '🏳‍🌈', '🏳\uFE0F‍🌈'],
-    ['a country flag', '🇨🇭', '🇨🇭'],
-    [
-      'a subdivision flag',
-      '🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}',
-      '🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}',
-    ],
-    ['a keycap', '#\uFE0F\u20E3', '#\uFE0F\u20E3'],
-    ['a keycap without its selector', '5\u20E3', '5\uFE0F\u20E3'],
-    ['a symbol', '©\uFE0F', '©\uFE0F'],
-    ['a symbol without its selector', '©', '©\uFE0F'],
+    ['a subdivision flag', england, england],
     ['an emoji with two selectors', '👁\uFE0F‍🗨\uFE0F', '👁\uFE0F‍🗨\uFE0F'],
     ['an emoji without its two selectors', '👁‍🗨', '👁\uFE0F‍🗨\uFE0F'],
-    ['a skin tone in place of a selector', '🕵🏽‍♂', '🕵🏽‍♂\uFE0F'],
     ['a couple with two skin tones', '👩🏻‍❤‍💋‍👨🏿', '👩🏻‍❤\uFE0F‍💋‍👨🏿'],
-    ['a skin tone alone', '🏽', '🏽'],
     ['a letter with an unneeded selector', '🇦\uFE0F', '🇦'],
     ...range(0x1f1e6, 0x1f1ff).map((letter): [string, string, string] => ['a regional indicator letter', letter, letter]),
   ];
@@ -69,39 +56,17 @@ describe('readEmoji', () => {
     expect(readEmoji(`${'a'.repeat(32)}:${'9'.repeat(19)}`)?.identity).to.equal('9'.repeat(19));
   });
 
-  const invalid: [what: string, text: string][] = [
-    ['an empty text', ''],
-    ['spaces', '  '],
-    ['a letter', 'a'],
-    ['a word', 'thumbsup'],
-    ['a digit', '5'],
-    ['a digit with a selector', '5\uFE0F'],
-    ['a number sign', '#'],
-    ['two emoji', '👍👍'],
-    ['two keycaps', '1\uFE0F\u20E32\uFE0F\u20E3'],
-    ['an emoji and a letter', '👍a'],
-    ['an emoji and a space', '👍 '],
-    ['an emoji and a line break', '👍\n'],
-    ['a selector alone', '\uFE0F'],
-    ['a selector in front', '\uFE0F👍'],
-    ['two selectors', '❤\uFE0F\uFE0F'],
-    ['a joiner alone', '\u200D'],
-    ['an emoji with a trailing joiner', '👍\u200D'],
-    ['a flag of no country', '🇽🇽'],
-    ['half a surrogate pair', '\uD83D'],
-    ['a percent-encoded emoji', '%F0%9F%91%8D'],
-    ['a very long text', '👍'.repeat(10_000)],
-    ['a custom emoji without its name', ':1'],
-    ['a custom emoji without its id', 'a:'],
-    ['a custom emoji in angle brackets', '<:a:1>'],
-    ['an animated emoji', 'a:b:1'],
-    ['a custom name of 33 characters', `${'a'.repeat(33)}:1`],
-    ['a custom id of 20 digits', `a:${'1'.repeat(20)}`],
-    ['a custom id that is not a number', 'a:1x'],
-    ['a custom name with a space', 'a b:1'],
-    ['a custom name with non-ASCII letters', 'é:1'],
-    ['a custom id with non-ASCII digits', 'a:١'],
-    ['a custom emoji and a line break', 'a:1\n'],
-  ];
-  for (const [what, text] of invalid) it(`returns null for ${what}`, () => expect(readEmoji(text)).to.equal(null));
+  const invalid: Record<string, string[]> = {
+    text: ['', '  ', 'a', 'thumbsup', '5', '5\uFE0F', '#', '%F0%9F%91%8D', '\uD83D'],
+    'an emoji and something else': ['👍👍', '1\uFE0F\u20E32\uFE0F\u20E3', '👍a', '👍 ', '👍\n', '👍'.repeat(10_000)],
+    'a selector or joiner at the wrong place': ['\uFE0F', '\uFE0F👍', '❤\uFE0F\uFE0F', '\u200D', '👍\u200D'],
+    'a flag of no country': ['🇽🇽'],
+    'a custom emoji without its name or id, or in another form': [':1', 'a:', '<:a:1>', 'a:b:1', 'a:1\n'],
+    'a custom name that is too long or has other characters': [`${'a'.repeat(33)}:1`, 'a b:1', 'é:1'],
+    'a custom id that is too long or no number': [`a:${'1'.repeat(20)}`, 'a:1x', 'a:١'],
+  };
+  for (const [what, texts] of Object.entries(invalid))
+    it(`returns null for ${what}`, () => {
+      for (const text of texts) expect(readEmoji(text), text.slice(0, 40)).to.equal(null);
+    });
 });

@@ -24,31 +24,7 @@ describe('escapeMarkup', () => {
   });
 
   it('escapes any text so that it is shown unchanged', () => {
-    const pieces = fc.constantFrom(
-      '\\',
-      '`',
-      '*',
-      '_',
-      '~',
-      '|',
-      '<',
-      '>',
-      '@',
-      'http://',
-      'https://',
-      'hTTp',
-      '://',
-      'everyone',
-      ':',
-      '1',
-      'a',
-      ' ',
-      '\n',
-      '.',
-      '(',
-      ')',
-      '😀',
-    );
+    const pieces = fc.constantFrom(...'\\ ` * _ ~ | < > @ http:// https:// hTTp :// everyone : 1 a . ( ) 😀'.split(' '), ' ', '\n');
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: pieces }, fc.string()), { minLength: 1, maxLength: 30 }), (parts) => {
         const text = parts.join('');

@@ -16,6 +16,7 @@ import type { Message } from '../../lib/contract/message.ts';
 const list = (count: number, from = 1): { id: string }[] =>
   Array.from({ length: count }, (_, at) => ({ id: String(from + at).padStart(19, '0') }));
 const id = (number: number): string => String(number).padStart(19, '0');
+const part = (first: number, last: number): Slice => ({ first: id(first), last: id(last) });
 
 describe('message slice', () => {
   const messages = list(100);
@@ -24,21 +25,17 @@ describe('message slice', () => {
     ['starts with all messages if there are fewer', newestSlice(list(5), 20), { from: 0, to: 5 }],
     ['centers on a message', sliceAround(messages, id(50), 10), { from: 44, to: 54 }],
     ['centers on the first message', sliceAround(messages, id(1), 10), { from: 0, to: 5 }],
-    ['grows up', extendUp(messages, { first: id(51), last: id(60) }, 10, 50), { from: 40, to: 60 }],
-    ['drops the newest when it grows up at the limit', extendUp(messages, { first: id(51), last: id(60) }, 10, 15), { from: 40, to: 55 }],
-    ['grows up to the first message', extendUp(messages, { first: id(3), last: id(60) }, 10, 100), { from: 0, to: 60 }],
+    ['grows up', extendUp(messages, part(51, 60), 10, 50), { from: 40, to: 60 }],
+    ['drops the newest when it grows up at the limit', extendUp(messages, part(51, 60), 10, 15), { from: 40, to: 55 }],
+    ['grows up to the first message', extendUp(messages, part(3, 60), 10, 100), { from: 0, to: 60 }],
     [
       'keeps the newest when it grows up while it follows them',
       extendUp(messages, newestSlice(messages, 20), 10, 15),
       { from: 70, to: 100 },
     ],
-    ['grows down', extendDown(messages, { first: id(51), last: id(60) }, 10, 50), { from: 50, to: 70 }],
-    [
-      'drops the oldest when it grows down at the limit',
-      extendDown(messages, { first: id(51), last: id(60) }, 10, 15),
-      { from: 55, to: 70 },
-    ],
-    ['grows down to the last message', extendDown(messages, { first: id(91), last: id(95) }, 10, 50), { from: 90, to: 100 }],
+    ['grows down', extendDown(messages, part(51, 60), 10, 50), { from: 50, to: 70 }],
+    ['drops the oldest when it grows down at the limit', extendDown(messages, part(51, 60), 10, 15), { from: 55, to: 70 }],
+    ['grows down to the last message', extendDown(messages, part(91, 95), 10, 50), { from: 90, to: 100 }],
   ];
   for (const [name, slice, range] of cases)
     it(name, () => {
@@ -46,7 +43,7 @@ describe('message slice', () => {
     });
 
   it('shows the same messages after older and newer ones were added', () => {
-    const slice = { first: id(51), last: id(60) };
+    const slice = part(51, 60);
     expect(rangeOf(list(60, 41), slice)).to.deep.equal({ from: 10, to: 20 });
     expect(rangeOf(messages, slice)).to.deep.equal({ from: 50, to: 60 });
     expect(rangeOf([...messages, ...list(50, 101)], slice)).to.deep.equal({ from: 50, to: 60 });
@@ -55,7 +52,7 @@ describe('message slice', () => {
 
   it('continues at the neighbours of a deleted message', () => {
     const without = messages.filter((one) => one.id !== id(51) && one.id !== id(60));
-    expect(rangeOf(without, { first: id(51), last: id(60) })).to.deep.equal({ from: 50, to: 58 });
+    expect(rangeOf(without, part(51, 60))).to.deep.equal({ from: 50, to: 58 });
   });
 
   it('finds the same indexes as a linear search', () => {
@@ -81,17 +78,14 @@ describe('message rows', () => {
   const grouped = (messages: Message[], readTo: string | null = null): boolean[] =>
     rowsOf(messages, 0, messages.length, true, readTo).map((row) => row.grouped);
 
+  const interaction = { user: {}, name: 'x' } as NonNullable<Message['interaction']>;
   const cases: [string, Message[], boolean[]][] = [
     ['one author within seven minutes', [at(1, 0), at(2, 6)], [false, true]],
     ['seven minutes later', [at(1, 0), at(2, 7)], [false, false]],
     ['another author', [at(1, 0), at(2, 1, 'b')], [false, false]],
     ['a renamed webhook', [at(1, 0), at(2, 1, 'a', { author: { id: 'a', displayName: 'other' } as Message['author'] })], [false, false]],
     ['a reply', [at(1, 0), at(2, 1, 'a', { reply: { id: id(1) } as Message['reply'] as NonNullable<Message['reply']> })], [false, false]],
-    [
-      'a response to a command',
-      [at(1, 0), at(2, 1, 'a', { interaction: { user: {}, name: 'x' } as NonNullable<Message['interaction']> })],
-      [false, false],
-    ],
+    ['a response to a command', [at(1, 0), at(2, 1, 'a', { interaction })], [false, false]],
     ['an ephemeral response', [at(1, 0), at(2, 1, 'a', { ephemeral: true })], [false, false]],
   ];
   for (const [name, messages, expected] of cases)

@@ -22,14 +22,14 @@ describe('code samples of the developer portal', () => {
   for (const [name, sampleOf] of Object.entries(samples)) {
     const sample = sampleOf(base);
 
-    it(`${name} contains the server's URL once, and the URL of the kit to install`, () => {
+    it(`${name} has the URLs of the server and the kit, no placeholder, no secret, and a command line`, () => {
       expect(sample.code.split(base)).to.have.length(2);
       expect(sample.install).to.contain(`install ${base}/developers/kits/parlance`);
-    });
-
-    it(`${name} has no placeholder left, and no secret`, () => {
       expect(sample.code).not.to.match(/undefined:|\$\{|\bnull:|\[object|<[A-Z_]+>|TODO|your[_ -]/i);
       if (sample.secret === 'SIGNING_SECRET') expect(sample.code).to.contain(sample.secret);
+      expect(commandLine(sample, 's3cret')).to.equal(`${sample.secret}='s3cret' ${sample.run}`);
+      expect(commandLine(sample, undefined), 'a placeholder for an unknown secret').to.match(/='your /);
+      expect(sample.run).to.contain(sample.file);
     });
 
     it(`${name} has valid syntax`, function () {
@@ -38,12 +38,6 @@ describe('code samples of the developer portal', () => {
       if (file.endsWith('.mjs')) execFileSync(process.execPath, ['--check', file]);
       else if (spawnSync('python3', ['--version']).status !== 0) this.skip();
       else execFileSync('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', file]);
-    });
-
-    it(`${name} has a command line, with a placeholder for the secret only if it is unknown`, () => {
-      expect(commandLine(sample, 's3cret')).to.equal(`${sample.secret}='s3cret' ${sample.run}`);
-      expect(commandLine(sample, undefined)).to.match(/='your /);
-      expect(sample.run).to.contain(sample.file);
     });
   }
 

@@ -3,32 +3,12 @@ import fc from 'fast-check';
 import { foldSearch, hasControlCharacters, isBlank, isName, toNeedles } from '../../lib/base/text.ts';
 
 describe('foldSearch', () => {
-  for (const [text, folded] of [
-    ['José', 'jose'],
-    ['JOSÉ', 'jose'],
-    ['Jose\u0301', 'jose'],
-    ['İstanbul', 'istanbul'],
-    ['ISTANBUL', 'istanbul'],
-    ['ılık', 'ilik'],
-    ['Müller', 'muller'],
-    ['Straße', 'strasse'],
-    ['Łódź', 'lodz'],
-    ['Ørsted', 'orsted'],
-    ['Đặng', 'dang'],
-    ['Œuvre Æther', 'oeuvre aether'],
-    ['ｊｏｓｅ１', 'jose1'],
-    ['ﬁne', 'fine'],
-    ['Σίσυφος', 'σισυφοσ'],
-    ['Ёлка', 'елка'],
-    ['عُمَر', 'عمر'],
-    ['שָׁלוֹם', 'שלום'],
-    ['がぎ', 'がぎ'],
-    ['ｶﾞ', 'ガ'],
-    ['हिन्दी', 'हिन्दी'],
-    ['한국', '한국'],
-    ['\u0301', '\u0301'],
-    ['a_b.c', 'a_b.c'],
-  ] as const)
+  const folds = [
+    'José jose, JOSÉ jose, Jose\u0301 jose, İstanbul istanbul, ISTANBUL istanbul, ılık ilik, Müller muller, Straße strasse',
+    'Łódź lodz, Ørsted orsted, Đặng dang, ｊｏｓｅ１ jose1, ﬁne fine, Σίσυφος σισυφοσ, Ёлка елка, がぎ がぎ, ｶﾞ ガ, हिन्दी हिन्दी',
+    '한국 한국, \u0301 \u0301, a_b.c a_b.c',
+  ].flatMap((line) => line.split(', ').map((pair) => pair.split(' ')));
+  for (const [text = '', folded] of [...folds, ['Œuvre Æther', 'oeuvre aether'], ['عُمَر', 'عمر'], ['שָׁלוֹם', 'שלום']])
     it(`${text} → ${folded}`, () => expect(foldSearch(text)).to.equal(folded));
 
   it('gives the same for what it gave, and for all forms of a text', () =>
