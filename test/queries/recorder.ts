@@ -51,8 +51,8 @@ function findCaller(): string | null {
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
   const calls = frames.flatMap((frame) => {
     const location = frame.getFileName() ?? '';
-    const file = sourcePaths.get(location) ?? toSourcePath(location);
-    sourcePaths.set(location, file);
+    if (!sourcePaths.has(location)) sourcePaths.set(location, toSourcePath(location));
+    const file = sourcePaths.get(location);
     return file ? [{ file, name: frame.getFunctionName()?.replace(/^Object\./, '') ?? '' }] : [];
   });
   const at = calls.findIndex(({ file }) => !helpers.includes(file));
