@@ -12,9 +12,11 @@ const versionTtlSecs = 3_600;
 const bumpLua = `
 local versions = tonumber(ARGV[2])
 for i = 1, versions do
-  redis.call('SET', KEYS[i], ARGV[1], 'EX', ${versionTtlSecs}, 'NX')
-  redis.call('INCR', KEYS[i])
-  redis.call('EXPIRE', KEYS[i], ${versionTtlSecs})
+  if redis.call('INCR', KEYS[i]) == 1 then
+    redis.call('SET', KEYS[i], ARGV[1], 'EX', ${versionTtlSecs})
+  else
+    redis.call('EXPIRE', KEYS[i], ${versionTtlSecs})
+  end
 end
 for i = versions + 1, #KEYS do redis.call('PUBLISH', KEYS[i], ARGV[2 + i - versions]) end
 `;
