@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { groupBy } from '../../lib/base/group-by.ts';
+import { toParts } from '../../lib/base/parts.ts';
 import type { EventData } from '../../lib/contract/events.ts';
 import { loadAccounts } from '../../lib/domain/views/accounts.ts';
 import { accountPlace, serverPlace } from '../../lib/store/redis/log/keys.ts';
@@ -49,8 +50,7 @@ async function subscribeAndRead(node: GatewayNode, ids: readonly string[]): Prom
   const byPartition = groupBy(ids, (id) => node.eventLog.partitionOf(accountPlace(id)));
   const readPartition = async ([partition, partitionIds]: [number, string[]]): Promise<void> => {
     await node.eventLog.watch(partition, partitionIds);
-    for (let from = 0; from < partitionIds.length; from += presencesPerMessage)
-      await requestPresences(node, partition, partitionIds.slice(from, from + presencesPerMessage));
+    for (const part of toParts(partitionIds, presencesPerMessage)) await requestPresences(node, partition, part);
   };
   await Promise.all([...byPartition].map(readPartition));
 }

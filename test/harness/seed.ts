@@ -1,3 +1,4 @@
+import { toParts } from '../../lib/base/parts.ts';
 import { foldSearch } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/access/credentials.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
@@ -200,8 +201,7 @@ export async function giveTokens({ db, ids }: Platform, userIds: readonly string
     const _id = ids.next();
     return { _id, accountId, ...newToken(_id) };
   });
-  for (let start = 0; start < made.length; start += 1_000) {
-    const part = made.slice(start, start + 1_000);
+  for (const part of toParts(made, 1_000)) {
     await insertMissing(
       db.tokens,
       part.map(({ _id, accountId, hash }) => ({ _id, accountId, kind: 'session', hash, createdAt, expiresAt: null })),

@@ -1,5 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import { toParts } from '../../base/parts.ts';
 import { foldSearch, toWellFormed } from '../../base/text.ts';
 import type { Application, ApplicationInput, ApplicationPatch, NewApplication } from '../../contract/application.ts';
 import { exists } from '../../store/mongo/database.ts';
@@ -157,8 +158,7 @@ async function renameBot(platform: EnqueuePlatform, { _id, botId, name }: Pick<A
   const renamedRole = { $mergeObjects: ['$$role', { name: newName }] };
   const isOwnRole = { $eq: ['$$role.botId', { $literal: botId }] };
   const roles = { $map: { input: '$roles', as: 'role', in: { $cond: [isOwnRole, renamedRole, '$$role'] } } };
-  for (let start = 0; start < serverIds.length; start += serversPerChange) {
-    const some = serverIds.slice(start, start + serversPerChange);
+  for (const some of toParts(serverIds, serversPerChange)) {
     await platform.accessVersions.runChange({ servers: some }, () => {
       const pendingEvent = addEventToEach(platform, { name: 'ROLE_UPDATE', data: { botId } });
       return platform.db.servers.updateMany({ _id: { $in: some }, roles: { $elemMatch: { botId, name: { $ne: name } } } }, [

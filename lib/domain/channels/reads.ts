@@ -2,6 +2,7 @@ import { refuseField } from '../../base/errors.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { idTimeMs } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import { toParts } from '../../base/parts.ts';
 import type { ReadState } from '../../contract/read.ts';
 import { type MessageDoc, pingsIndex } from '../../store/mongo/models/message.ts';
 import type { EnqueuePlatform, Platform } from '../../store/platform.ts';
@@ -86,8 +87,8 @@ const channelsPerQuery = 200;
  */
 async function findMentions(platform: Platform, userId: string, unread: readonly UnreadPosition[]): Promise<Map<string, string[]>> {
   const mentions = new Map<string, string[]>();
-  for (let start = 0; start < unread.length; start += channelsPerQuery) {
-    const unreadByChannel = new Map(unread.slice(start, start + channelsPerQuery).map((one) => [one.position.channelId, one]));
+  for (const part of toParts(unread, channelsPerQuery)) {
+    const unreadByChannel = new Map(part.map((one) => [one.position.channelId, one]));
     const oldest = [...unreadByChannel.values()].map(({ after }) => after).reduce((one, other) => (other < one ? other : one));
     const found = await platform.db.messages
       .find(

@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by.ts';
+import { toParts } from '../../base/parts.ts';
 import { exists } from '../../store/mongo/database.ts';
 import { pagesByTime } from '../../store/mongo/due.ts';
 import type { MessageDraft } from '../../store/mongo/models/message.ts';
@@ -101,8 +102,7 @@ export async function archiveThreads(platform: EnqueuePlatform): Promise<number>
   let archivedCount = 0;
   for await (const found of pages) {
     const byServer = [...groupBy(found, (one) => one.serverId)];
-    for (let start = 0; start < byServer.length; start += serversPerChange) {
-      const some = byServer.slice(start, start + serversPerChange);
+    for (const some of toParts(byServer, serversPerChange)) {
       const serverIds = some.map(([serverId]) => serverId);
       const filter = { _id: { $in: some.flatMap(([, threads]) => threads.map(({ _id }) => _id)) }, archiveAt: { $lte: now } };
       const { modifiedCount } = await platform.serverChanges.run(serverIds, () => {

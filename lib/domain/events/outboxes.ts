@@ -1,3 +1,4 @@
+import { toParts } from '../../base/parts.ts';
 import { getEventDefinition } from '../../contract/events.ts';
 import { type Collections, relaxedWriteConcern, withSharedFields } from '../../store/mongo/database.ts';
 import { type Outbox, type OutboxEntry, type OutboxEvent, removeEntries } from '../../store/mongo/models/outbox.ts';
@@ -94,8 +95,7 @@ export async function removeRelayedEntries<T extends { _id: string; outbox?: rea
     const { matchedCount } = await outboxes.updateMany({ ...toKeys(single), ...hasNoOther }, removal, relaxedWriteConcern);
     if (matchedCount < single.length) mixed.push(...single);
   }
-  for (let start = 0; start < mixed.length; start += mixedDocumentsMax) {
-    const part = mixed.slice(start, start + mixedDocumentsMax);
+  for (const part of toParts(mixed, mixedDocumentsMax)) {
     await outboxes.updateMany(toKeys(part), removeEntries(entryIdsOf(part)), relaxedWriteConcern);
   }
 }

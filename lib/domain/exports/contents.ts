@@ -1,4 +1,5 @@
 import { limits } from '../../base/limits.ts';
+import { toParts } from '../../base/parts.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { FileDoc } from '../../store/mongo/models/file.ts';
 import { toMemberKey } from '../../store/mongo/models/server.ts';
@@ -182,8 +183,7 @@ async function writeFiles(
   archive: ExportArchive,
   summary: Summary,
 ): Promise<void> {
-  for (let at = 0; at < wanted.length; at += pageSize) {
-    const batch = wanted.slice(at, at + pageSize);
+  for (const batch of toParts(wanted, pageSize)) {
     const docs: FileDoc[] = await platform.db.files.find(refsFilter(batch)).toArray();
     const byId = new Map(docs.map((doc) => [doc._id, doc]));
     for (const { _id, name } of batch) {

@@ -1,6 +1,7 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { limits } from '../../base/limits.ts';
+import { toParts } from '../../base/parts.ts';
 import { exists, withSharedFields } from '../../store/mongo/database.ts';
 import { deleteInBatches } from '../../store/mongo/delete-in-batches.ts';
 import { sweepDue } from '../../store/mongo/due.ts';
@@ -120,15 +121,14 @@ const notifiedPerBatch = 50;
  */
 async function finishMembers(platform: WorkerPlatform, removal: RemovalInServer, reportProgress: Pass['reportProgress']): Promise<void> {
   const { serverId, userIds = [] } = removal;
-  const events = userIds.map((userId) => newServerDelete(`gone-${serverId}-${userId}`, serverId, userId));
-  for (let start = 0; start < events.length; start += notifiedPerBatch) {
+  const toEvent = (userId: string) => newServerDelete(`gone-${serverId}-${userId}`, serverId, userId);
+  for (const batch of toParts(userIds, notifiedPerBatch)) {
     await reportProgress();
-    await deleteMembershipsOfServer(platform, serverId, userIds.slice(start, start + notifiedPerBatch));
-    const batch = events.slice(start, start + notifiedPerBatch);
-    await platform.eventLog.confirm(await appendEvents(platform, batch));
+    await deleteMembershipsOfServer(platform, serverId, batch);
+    await platform.eventLog.confirm(await appendEvents(platform, batch.map(toEvent)));
   }
   await deleteRemoval(platform, removal);
-  void platform.eventLog.expireMarks(events);
+  void platform.eventLog.expireMarks(userIds.map(toEvent));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { refuse } from '../../base/errors.ts';
 import { isId } from '../../base/ids.ts';
+import { toParts } from '../../base/parts.ts';
 import { computeRank, type MemberRules } from '../../base/permissions.ts';
 import type { Member } from '../../contract/member.ts';
 import type { AccountDoc } from '../../store/mongo/models/account.ts';
@@ -32,8 +33,7 @@ export function toMember(server: ServerDoc, member: MemberRules, account: Accoun
 /** Members as others see them, in the given order, without those whose account no longer exists. */
 export async function toMembers(platform: Platform, server: ServerDoc, members: readonly MemberRules[]): Promise<Member[]> {
   const shown: Member[] = [];
-  for (let start = 0; start < members.length; start += batchSize) {
-    const part = members.slice(start, start + batchSize);
+  for (const part of toParts(members, batchSize)) {
     const ids = part.map((one) => one.userId);
     const [accounts, connected] = await Promise.all([loadAccounts(platform, ids), loadConnected(platform, ids)]);
     for (const one of part) {

@@ -1,5 +1,6 @@
 import { forEachLimit } from '../../base/for-each-limit.ts';
 import { composeId, idTimeMs } from '../../base/ids.ts';
+import { toParts } from '../../base/parts.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { MessageDoc } from '../../store/mongo/models/message.ts';
@@ -120,8 +121,7 @@ export async function newMessageAgeMs({ db, logState, config, now }: Platform): 
 export async function addToOutboxes({ db }: Platform, messages: readonly Pick<MessageDoc, '_id' | 'channelId'>[]): Promise<void> {
   const entry = { id: '$_id', name: 'MESSAGE_CREATE', nonce: '$nonce', trace: '$trace' };
   const outbox = { $concatArrays: [[entry], { $ifNull: ['$outbox', []] }] };
-  for (let start = 0; start < messages.length; start += writeSize) {
-    const part = messages.slice(start, start + writeSize);
+  for (const part of toParts(messages, writeSize)) {
     const keys = { channelId: { $in: [...new Set(part.map(({ channelId }) => channelId))] }, _id: { $in: part.map(({ _id }) => _id) } };
     await db.messages.updateMany({ ...keys, isNew: true }, [
       { $set: { outbox, outboxAt: { $ifNull: ['$outboxAt', '$createdAt'] } } },

@@ -1,3 +1,4 @@
+import { toParts } from '../../base/parts.ts';
 import type { Platform } from '../../store/platform.ts';
 
 /** How many accounts one query reads. */
@@ -35,8 +36,7 @@ async function countOnlineMembers(platform: Platform): Promise<ReadonlyMap<strin
   const byServer = new Map<string, number>();
   const connected = await platform.connections.listConnected().catch(() => new Set<string>());
   const accountIds = [...connected];
-  for (let start = 0; start < accountIds.length; start += batchSize)
-    await addOnlineMembers(byServer, platform, accountIds.slice(start, start + batchSize));
+  for (const part of toParts(accountIds, batchSize)) await addOnlineMembers(byServer, platform, part);
   return byServer;
 }
 

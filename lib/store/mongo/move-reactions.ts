@@ -1,3 +1,4 @@
+import { toParts } from '../../base/parts.ts';
 import type { Collections } from './database.ts';
 import { insertMissing } from './insert.ts';
 import { type Batch, inBatches } from './migration-batches.ts';
@@ -22,8 +23,7 @@ async function moveReactionsOf({ messages, reactions }: Collections, message: { 
       return { _id: toReactionId(key), channelId, ...key, at: new Date((found?.createdAt.getTime() ?? 0) + n) };
     }),
   );
-  for (let start = 0; start < docs.length; start += batchReactions)
-    await insertMissing(reactions, docs.slice(start, start + batchReactions));
+  for (const part of toParts(docs, batchReactions)) await insertMissing(reactions, part);
   const counters = old.map(({ identity, emoji, users }): ReactionCounter => ({ identity, emoji, count: users.length }));
   await messages.updateOne(
     { _id: messageId, channelId, 'reactions.users': { $exists: true } },

@@ -1,4 +1,5 @@
 import { limits } from '../../../base/limits.ts';
+import { toParts } from '../../../base/parts.ts';
 import type { EventData } from '../../../contract/events.ts';
 import { bindScript, type ConnectOptions, failFast, type RedisClient } from '../redis.ts';
 import { type Broadcast, broadcastPlace, readAppendedNumbers } from './append.ts';
@@ -210,8 +211,7 @@ export function createLogReader(
       ]);
       const slices = ranges.map(({ after }): LogSlice => ({ entries: [], isComplete: after >= Number(oldestKeptNumber ?? 0) }));
       const changedIndexes = [...ranges.keys()].filter((index) => Number(lastNumbers[index] ?? 0) > (ranges[index] as LogRange).after);
-      for (let from = 0; from < changedIndexes.length; from += logsPerPipeline) {
-        const batch = changedIndexes.slice(from, from + logsPerPipeline);
+      for (const batch of toParts(changedIndexes, logsPerPipeline)) {
         const rows = await readLogBatch(
           partition,
           batch.map((index) => ranges[index] as LogRange),

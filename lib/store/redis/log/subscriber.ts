@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import { toParts } from '../../../base/parts.ts';
 import type { RedisClient } from '../redis.ts';
 import type { Keys } from './keys.ts';
 
@@ -88,12 +89,8 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
     async subscribe(partition, channels) {
       const redis = getOwnerConnection(partition);
       if (!redis) throw new Error(`no node serves partition ${partition}`);
-      const commandPromises: Promise<unknown>[] = [];
-      for (let from = 0; from < channels.length; from += channelsPerCommand) {
-        const batch = channels.slice(from, from + channelsPerCommand);
-        commandPromises.push(cluster ? redis.ssubscribe(...batch) : redis.subscribe(...batch));
-      }
-      await Promise.all(commandPromises);
+      const batches = toParts(channels, channelsPerCommand);
+      await Promise.all(batches.map((batch) => (cluster ? redis.ssubscribe(...batch) : redis.subscribe(...batch))));
     },
     unsubscribe(partition, channel) {
       const redis = getOwnerConnection(partition);
