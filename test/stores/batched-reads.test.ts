@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readMember } from '../../lib/domain/access/memberships.ts';
-import { readById } from '../../lib/store/mongo/batched-reads.ts';
+import { readById, readByIds } from '../../lib/store/mongo/batched-reads.ts';
 import { startMonitoredApi } from '../harness/api.ts';
 import { makePeople, makeServers } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
@@ -19,6 +19,16 @@ describe('batched reads', () => {
     expect(commands.filter((name) => name === 'find')).to.have.length(1);
     await db.accounts.updateOne({ _id: people[0]?.id as string }, { $set: { displayName: 'renamed' } });
     expect((await readById(db.accounts, people[0]?.id as string))?.displayName).to.equal('renamed');
+  });
+
+  it('reads a list with one query per 500 ids, in its order and without those that are unknown', async () => {
+    const { commands, platform } = api;
+    const people = (await makePeople(platform, 2)).map(({ id }) => id);
+    commands.length = 0;
+    const unknown = Array.from({ length: 499 }, (_, n) => `unknown${n}`);
+    const found = await readByIds(platform.db.accounts, [people[1] as string, ...unknown, people[0] as string]);
+    expect(found.map(({ _id }) => _id)).to.deep.equal([people[1], people[0]]);
+    expect(commands.filter((name) => name === 'find')).to.have.length(2);
   });
 
   it('reads members of several servers, which are sharded by server, with one query', async () => {

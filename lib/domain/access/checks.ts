@@ -7,7 +7,7 @@ import type { AccountDoc } from '../../store/mongo/models/account.ts';
 import type { DmDoc } from '../../store/mongo/models/dm.ts';
 import type { ChannelDoc, MemberDoc, ServerDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { readMember } from './memberships.ts';
+import { readMember, readMembers } from './memberships.ts';
 
 /** The caller of a request: the account behind the credential, and the access versions that the request runs under. */
 export interface Actor {
@@ -78,8 +78,8 @@ function createServerAccess(platform: Platform, server: ServerDoc, version: stri
     },
     member: (userId) => readMember(platform, server._id, userId),
     async members(userIds) {
-      const found = await Promise.all(userIds.map((userId) => readMember(platform, server._id, userId)));
-      return new Map(found.filter((one) => one !== null).map((one) => [one.userId, one]));
+      const found = await readMembers(platform, [server._id], userIds);
+      return new Map(found.map((one) => [one.userId, one]));
     },
     async preloadChannels(ids) {
       const read = async (wantedIds: readonly string[]): Promise<ChannelDoc[]> => {

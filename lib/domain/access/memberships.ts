@@ -1,6 +1,6 @@
 import { failpoint } from '../../base/failpoint.ts';
 import { limits } from '../../base/limits.ts';
-import { readById } from '../../store/mongo/batched-reads.ts';
+import { readByIds } from '../../store/mongo/batched-reads.ts';
 import { relaxedWriteConcern } from '../../store/mongo/database.ts';
 import { sweepDue } from '../../store/mongo/due.ts';
 import { insertInSlot, insertNew } from '../../store/mongo/insert.ts';
@@ -19,11 +19,16 @@ import { changeServerCounts } from '../counts/bot-servers.ts';
 /** The account and server of a member. */
 type MemberRef = Pick<MemberDoc, 'serverId' | 'userId'>;
 
-/** The member that an account is in a server, or null. All calls in one turn of the event loop take one query. */
-export function readMember({ db }: Platform, serverId: string, userId: string): Promise<MemberDoc | null> {
-  const { _id, ...shardKey } = toMemberKey(serverId, userId);
-  return readById(db.members, _id, shardKey);
-}
+/** The members that accounts are in servers, in this order; those that don't exist are left out. They are read together with those of other calls. */
+export const readMembers = ({ db }: Platform, serverIds: readonly string[], userIds: readonly string[]): Promise<MemberDoc[]> =>
+  readByIds(
+    db.members,
+    serverIds.flatMap((serverId) => userIds.map((userId) => toMemberKey(serverId, userId))),
+  );
+
+/** The member that an account is in a server, or null, as `readMembers` reads it. */
+export const readMember = async (platform: Platform, serverId: string, userId: string): Promise<MemberDoc | null> =>
+  (await readMembers(platform, [serverId], [userId]))[0] ?? null;
 
 /** How many servers of an account one query reads. */
 const pageSize = 1_000;
@@ -34,7 +39,7 @@ const pageSize = 1_000;
  */
 export async function findServerIds({ db }: Platform, userId: string, after: string, limit: number): Promise<string[]> {
   const found = await db.memberships
-    .find({ userId, serverId: { $gt: after } }, { projection: { _id: 0, serverId: 1 } })
+    .find({ userId, serverId: { $gt: after } }, { projection: { _id: 0, serverId: 1 }, batchSize: limit + 1 })
     .sort({ userId: 1, serverId: 1 })
     .limit(limit)
     .toArray();

@@ -1,9 +1,10 @@
+import { toParts } from '../../base/parts.ts';
 import { perTurn } from '../../base/per-turn.ts';
 import type { Overwrite, ServerRules } from '../../base/permissions.ts';
 import { type Collections, type Database, withSharedFields } from '../../store/mongo/database.ts';
 import type { ChannelDoc } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { readMember } from '../access/memberships.ts';
+import { readMembers } from '../access/memberships.ts';
 import { toChannel } from '../views/servers.ts';
 
 /** A server to read, and the accounts whose memberships are wanted. `needsChannels`: whether the server, its channels and active threads are read, too. */
@@ -67,38 +68,37 @@ export function waitUntilRelayed({ db, serverChanges }: Platform, serverId: stri
 /** How many servers one query reads. */
 const serversPerQuery = 1_000;
 
+/** Adds these servers, their channels and active threads to `found`. Each document is reduced as it comes, so that only what is kept takes memory. */
+async function addServers({ db }: Platform, ids: readonly string[], found: ReadonlyMap<string, StoredRules>): Promise<void> {
+  const ofServers = { serverId: { $in: [...ids] } };
+  const toPayload = (channel: ChannelDoc): Buffer => Buffer.from(JSON.stringify(toChannel(channel)));
+  const projection = { ownerId: 1, 'roles.id': 1, 'roles.permissions': 1 };
+  await Promise.all([
+    db.servers.find({ _id: ofServers.serverId }, { projection, hint: '_id_', batchSize: ids.length }).forEach(({ _id, ownerId, roles }) => {
+      const rules = found.get(_id);
+      if (rules) rules.server = { _id, ownerId, roles };
+    }),
+    db.channels.find({ ...ofServers, position: { $gte: 0 } }).forEach((channel) => {
+      const { _id: id, serverId, overwrites } = channel;
+      found.get(serverId)?.channels.push({ id, overwrites, payload: toPayload(channel) });
+    }),
+    db.channels.find({ ...ofServers, archiveAt: { $exists: true } }).forEach((thread) => {
+      const { _id: id, serverId, parentId } = thread;
+      if (parentId !== null) found.get(serverId)?.threads.push({ id, parentId, payload: toPayload(thread) });
+    }),
+  ]);
+}
+
 /** Reads the rules of many servers, by server id, in three queries for each 1,000 servers; the members are read together with those of other calls. */
 export async function loadStoredRules(platform: Platform, wanted: readonly WantedRules[]): Promise<Map<string, StoredRules>> {
-  const { db } = platform;
   const found = new Map<string, StoredRules>(
     wanted.map(({ serverId }) => [serverId, { server: null, channels: [], threads: [], members: [] }]),
   );
-  const toPayload = (channel: ChannelDoc): Buffer => Buffer.from(JSON.stringify(toChannel(channel)));
-  for (let start = 0; start < wanted.length; start += serversPerQuery) {
-    const part = wanted.slice(start, start + serversPerQuery);
-    const ids = part.filter(({ needsChannels }) => needsChannels).map(({ serverId }) => serverId);
-    const ofServers = { serverId: { $in: ids } };
-    const readServers = () =>
-      Promise.all([
-        db.channels.find({ ...ofServers, position: { $gte: 0 } }).toArray(),
-        db.channels.find({ ...ofServers, archiveAt: { $exists: true } }).toArray(),
-        db.servers.find({ _id: { $in: ids } }, { projection: { ownerId: 1, roles: 1 }, hint: '_id_' }).toArray(),
-      ]);
-    const [members, [channels, threads, servers]] = await Promise.all([
-      Promise.all(part.flatMap(({ serverId, accountIds }) => accountIds.map((id) => readMember(platform, serverId, id)))),
-      ids.length > 0 ? readServers() : [[], [], []],
-    ]);
-    for (const member of members)
-      if (member) found.get(member.serverId)?.members.push({ userId: member.userId, roles: member.roles, joinId: member.joinId ?? '' });
-    for (const channel of channels)
-      found.get(channel.serverId)?.channels.push({ id: channel._id, overwrites: channel.overwrites, payload: toPayload(channel) });
-    for (const thread of threads)
-      if (thread.parentId !== null)
-        found.get(thread.serverId)?.threads.push({ id: thread._id, parentId: thread.parentId, payload: toPayload(thread) });
-    for (const { _id, ownerId, roles } of servers) {
-      const rules = found.get(_id);
-      if (rules) rules.server = { _id, ownerId, roles: roles.map(({ id, permissions }) => ({ id, permissions })) };
-    }
-  }
+  const ids = wanted.flatMap(({ serverId, needsChannels }) => (needsChannels ? serverId : []));
+  const [members] = await Promise.all([
+    Promise.all(wanted.map(({ serverId, accountIds }) => readMembers(platform, [serverId], accountIds))),
+    ...toParts(ids, serversPerQuery).map((part) => addServers(platform, part, found)),
+  ]);
+  for (const { serverId, userId, roles, joinId = '' } of members.flat()) found.get(serverId)?.members.push({ userId, roles, joinId });
   return found;
 }

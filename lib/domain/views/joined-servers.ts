@@ -1,12 +1,11 @@
 import { groupBy } from '../../base/group-by.ts';
 import { limits } from '../../base/limits.ts';
 import { computePermissions, hasPermission } from '../../base/permissions.ts';
-import { readById } from '../../store/mongo/batched-reads.ts';
-import { exists } from '../../store/mongo/database.ts';
+import { readByIds } from '../../store/mongo/batched-reads.ts';
 import { toServerCreateId } from '../../store/mongo/models/outbox.ts';
 import { type ChannelDoc, type MemberDoc, type ServerDoc, toMemberKeys } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { findAllServerIds, findServerIdPages, findServerIds, readMember } from '../access/memberships.ts';
+import { findAllServerIds, findServerIdPages, findServerIds, readMembers } from '../access/memberships.ts';
 
 /** A server that an account is in. */
 export interface JoinedServer {
@@ -82,15 +81,13 @@ export interface Joined {
 export async function findJoinedServers(platform: Platform, userId: string): Promise<Joined[]> {
   const { db } = platform;
   const joined: Joined[] = [];
-  const readIfExists = async (serverId: string): Promise<MemberDoc | null> => {
-    const [member, removal] = await Promise.all([readMember(platform, serverId, userId), readById(db.removals, serverId)]);
-    return removal && !(await exists(db.servers, { _id: serverId })) ? null : member;
-  };
   for await (const serverIds of findServerIdPages(platform, userId)) {
-    const members = await Promise.all(serverIds.map(readIfExists));
+    const [members, removals] = await Promise.all([readMembers(platform, serverIds, [userId]), readByIds(db.removals, serverIds)]);
+    const gone = new Set(removals.map(({ _id }) => _id));
+    for (const { _id } of await readByIds(db.servers, [...gone])) gone.delete(_id);
     for (const member of members) {
-      if (!member) continue;
       const { serverId, joinId = '', outbox } = member;
+      if (gone.has(serverId)) continue;
       const join = outbox?.find(({ name }) => name === 'MEMBER_ADD');
       joined.push({ serverId, joinId, pending: join && toServerCreateId(join.id), member });
     }
