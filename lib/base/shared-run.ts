@@ -13,8 +13,8 @@ export function shareRuns<T>(run: () => Promise<T>): () => Promise<T> {
     return running;
   };
   return () => {
-    if (!running) return begin();
-    next ??= running.then(begin, begin);
+    if (!running && !next) return begin();
+    next ??= (running as Promise<T>).then(begin, begin);
     return next;
   };
 }
