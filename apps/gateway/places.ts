@@ -89,17 +89,16 @@ export async function joinPlaces(node: GatewayNode, session: Session, names: Rea
   await Promise.all(joinedPlaces.map(({ subscription }) => subscription));
 }
 
-function removePlace(node: GatewayNode, place: Place): void {
-  node.unusedPlaces.delete(place);
-  node.places.delete(place.name);
-  node.eventLog.unsubscribe(place.name);
-}
-
-/** Removes places that have had no session for 60 s, and the longest unused ones while there are more than 2,000 without sessions. */
+/** Removes places that have had no session for 60 s, and the longest unused ones while there are more than 2,000 without sessions. Called once a second. */
 export function removeUnusedPlaces(node: GatewayNode): void {
-  for (const [place, unusedSinceMs] of node.unusedPlaces)
-    if (node.unusedPlaces.size > maxUnusedPlaces || monotonicMs() - unusedSinceMs > unusedPlaceMs) removePlace(node, place);
-    else return;
+  const removed: string[] = [];
+  for (const [place, unusedSinceMs] of node.unusedPlaces) {
+    if (node.unusedPlaces.size <= maxUnusedPlaces && monotonicMs() - unusedSinceMs <= unusedPlaceMs) break;
+    node.unusedPlaces.delete(place);
+    node.places.delete(place.name);
+    removed.push(place.name);
+  }
+  node.eventLog.unsubscribe(removed);
 }
 
 /** Removes a place from the session. If that was its last session, the node stays subscribed for 60 s and keeps the membership data of the last account. */
@@ -117,7 +116,6 @@ export function leavePlace(node: GatewayNode, session: Session, place: Place): v
   }
   if (!isUnused || node.places.get(place.name) !== place) return;
   node.unusedPlaces.set(place, monotonicMs());
-  removeUnusedPlaces(node);
 }
 
 /** The place of a server, or undefined if the session is not in it. */

@@ -186,11 +186,9 @@ export function openWakes(
         subscriber.subscribe(partition, missing.map(toChannel)).catch(() => {
           for (const share of missing) held.delete(share);
         });
-      for (const share of held)
-        if (!wanted.has(share)) {
-          held.delete(share);
-          subscriber.unsubscribe(partition, toChannel(share));
-        }
+      const unwanted = [...held].filter((share) => !wanted.has(share));
+      for (const share of unwanted) held.delete(share);
+      subscriber.unsubscribe(partition, unwanted.map(toChannel));
     }
   };
   const timer = setInterval(follow, followMs);

@@ -1,3 +1,4 @@
+import { groupBy } from '../../../base/group-by.ts';
 import { limits } from '../../../base/limits.ts';
 import { toParts } from '../../../base/parts.ts';
 import type { EventData } from '../../../contract/events.ts';
@@ -59,8 +60,8 @@ export interface LogReader {
   partitionOf(place: string): number;
   /** Subscribes to places of a partition, and to this node's own channel there. Rejects while the connection is unavailable. */
   subscribe(partition: number, places: readonly string[]): Promise<void>;
-  /** Unsubscribes from a place. Never rejects. */
-  unsubscribe(place: string): void;
+  /** Unsubscribes from places. Never rejects. */
+  unsubscribe(places: readonly string[]): void;
   /** Subscribes to presence changes of these accounts, which belong to `partition`. Rejects while the connection is unavailable. */
   watch(partition: number, accountIds: readonly string[]): Promise<void>;
   /** Unsubscribes from the presence changes of an account. Never rejects. */
@@ -175,13 +176,19 @@ export function createLogReader(
     partitionOf: keys.partitionOf,
     subscribe: (partition, places) =>
       subscriber.subscribe(partition, [...(ownChannels[partition] ?? []), ...places.map((place) => keys.channel(place))]),
-    unsubscribe: (place) => subscriber.unsubscribe(keys.partitionOf(place), keys.channel(place)),
+    unsubscribe(places) {
+      for (const [partition, ofPartition] of groupBy(places, keys.partitionOf))
+        subscriber.unsubscribe(
+          partition,
+          ofPartition.map((place) => keys.channel(place)),
+        );
+    },
     watch: (partition, accountIds) =>
       subscriber.subscribe(partition, [...(ownChannels[partition] ?? []), ...accountIds.map((id) => keys.presenceChannel(id))]),
-    unwatch: (accountId) => subscriber.unsubscribe(keys.partitionOfAccount(accountId), keys.presenceChannel(accountId)),
+    unwatch: (accountId) => subscriber.unsubscribe(keys.partitionOfAccount(accountId), [keys.presenceChannel(accountId)]),
     watchForBots: (partition) => subscriber.subscribe(partition, [keys.botPresenceChannel(partition)]),
     unwatchForBots: () => {
-      for (const partition of ownChannels.keys()) subscriber.unsubscribe(partition, keys.botPresenceChannel(partition));
+      for (const partition of ownChannels.keys()) subscriber.unsubscribe(partition, [keys.botPresenceChannel(partition)]);
     },
     publishPresences: async (partition, id, accountIds) =>
       void (await publishPresencesScript(

@@ -17,8 +17,8 @@ export interface SubscriberListener {
 export interface Subscriber {
   /** Subscribes to channels of one partition. Rejects while the node that serves it is unavailable. */
   subscribe(partition: number, channels: readonly string[]): Promise<void>;
-  /** Never rejects. */
-  unsubscribe(partition: number, channel: string): void;
+  /** Unsubscribes from channels of one partition. Never rejects. */
+  unsubscribe(partition: number, channels: readonly string[]): void;
   /** Whether the node that serves a partition is connected. */
   isUp(partition: number): boolean;
   close(): void;
@@ -29,7 +29,7 @@ export type ConnectNode = (node: { host: string; port: number } | null) => Redis
 
 /** How often a ping is sent on each connection, in milliseconds. A dead connection is noticed because nothing comes back. */
 const pingIntervalMs = 1_000;
-/** How many channels are subscribed to in one command. */
+/** How many channels one command names. */
 const channelsPerCommand = 1_000;
 
 function parseNode(key: string): { host: string; port: number } {
@@ -92,9 +92,10 @@ export function createSubscriber(commands: RedisClient, keys: Keys, connect: Con
       const batches = toParts(channels, channelsPerCommand);
       await Promise.all(batches.map((batch) => (cluster ? redis.ssubscribe(...batch) : redis.subscribe(...batch))));
     },
-    unsubscribe(partition, channel) {
+    unsubscribe(partition, channels) {
       const redis = getOwnerConnection(partition);
-      void (cluster ? redis?.sunsubscribe(channel) : redis?.unsubscribe(channel))?.catch(() => undefined);
+      for (const batch of toParts(channels, channelsPerCommand))
+        void (cluster ? redis?.sunsubscribe(...batch) : redis?.unsubscribe(...batch))?.catch(() => undefined);
     },
     isUp: (partition) => getOwnerConnection(partition)?.status === 'ready',
     close() {
