@@ -102,7 +102,7 @@ describe('the queue of passwords to hash', () => {
     it(`400 addresses (${name}), each under its own limit, do not keep new addresses out`, async () => {
       const { username } = await makePerson(api);
       let left = 0;
-      const flood = inParallel(1200, async (at) => {
+      const flood = inParallel(600, async (at) => {
         left++;
         const answer = await attempt('nobody', 'a wrong password', toAddress(at % 400));
         left--;
@@ -119,7 +119,7 @@ describe('the queue of passwords to hash', () => {
     });
 
   it('503 with Retry-After for more than 200 waiting log-ins', async () => {
-    const answers = await inParallel(500, (at) => attempt('nobody', 'a wrong password', `198.19.${1 + Math.floor(at / 250)}.${at % 250}`));
+    const answers = await inParallel(300, (at) => attempt('nobody', 'a wrong password', `198.19.${1 + Math.floor(at / 250)}.${at % 250}`));
     const { 401: tried = 0, 503: refused = 0, ...rest } = tally(answers);
     expect(rest).to.deep.equal({});
     expect(tried).to.be.at.least(200);
