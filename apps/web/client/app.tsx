@@ -1,12 +1,10 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
-import { type ApiError, asApiError } from '../api/call.ts';
 import { me, restore } from '../state/session.ts';
-import { ErrorNotice } from '../ui/error-notice.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { UnsavedGuard } from '../ui/unsaved.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { Shell } from './shell.tsx';
 
 const LoginPage = lazy(() => import('./login.tsx').then((page) => page.LoginPage));
@@ -56,16 +54,8 @@ function Pages(): JSX.Element {
 
 /** The web client. Users who are not logged in see the login, register or invite page. */
 export function App(): JSX.Element {
-  const fault = useSignal<ApiError | null>(null);
-  const load = (): void => {
-    fault.value = null;
-    restore().catch((error: unknown) => {
-      fault.value = asApiError(error);
-    });
-  };
-  useEffect(load, []);
-  if (fault.value) return <ErrorNotice error={fault.value} retry={load} />;
-  if (me.value === undefined) return <p class="spinner">Loading…</p>;
+  const { error, reload } = useLoaded(restore, []);
+  if (error || me.value === undefined) return <Loading of={{ error, reload }} />;
   return (
     <LocationProvider scope={clientPaths}>
       <ErrorBoundary>

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
@@ -6,8 +5,7 @@ import type { Server } from '../../../lib/contract/server.ts';
 import { path } from '../api/call.ts';
 import { putServer, servers } from '../state/servers.ts';
 import { me } from '../state/session.ts';
-import { Button } from '../ui/button.tsx';
-import { TextField } from '../ui/form.tsx';
+import { Form, TextField, useForm } from '../ui/form.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
 import { askToLeave } from '../ui/unsaved.tsx';
 import { openingChannelOf } from './channel-context.ts';
@@ -26,26 +24,18 @@ export function NewServer({ onCreated }: { onCreated?: () => void }): JSX.Elemen
 
 /** Opens an invite, given as a link or as its code. */
 export function JoinForm({ onDone }: { onDone?: () => void }): JSX.Element {
-  const input = useSignal('');
+  const form = useForm({ invite: '' });
   const { route } = useLocation();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const code = input.value.trim().replace(/^.*\/invite\//, '');
+  const open = async (): Promise<void> => {
+    const code = form.now.invite.trim().replace(/^.*\/invite\//, '');
     if (code === '') return;
     onDone?.();
     askToLeave(() => route(path`/invite/${code}`));
   };
   return (
-    <form class="form" onSubmit={submit}>
-      <TextField
-        label="Invite link"
-        placeholder="https://…/invite/…"
-        required
-        value={input.value}
-        onValue={(value) => (input.value = value)}
-      />
-      <Button type="submit">Continue</Button>
-    </form>
+    <Form form={form} run={open} action="Continue" variant="plain" stacked>
+      <TextField label="Invite link" placeholder="https://…/invite/…" required {...form.bind('invite')} />
+    </Form>
   );
 }
 

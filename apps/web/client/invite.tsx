@@ -1,6 +1,4 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import type { InvitePreview } from '../../../lib/contract/member.ts';
 import type { Server } from '../../../lib/contract/server.ts';
@@ -12,20 +10,15 @@ import { Button } from '../ui/button.tsx';
 import { countOf } from '../ui/counts.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
+import { useGet } from '../ui/use-loaded.ts';
 import { isTemporary } from '../ui/use-retry.ts';
 
 /** The page of an invite: the server, and the button to join it. It can be opened without a login. */
 export function InvitePage(): JSX.Element {
   const { code = '' } = useRoute().params;
   const { route } = useLocation();
-  const invite = useSignal<InvitePreview | null>(null);
-  const loading = useTask();
+  const invite = useGet<InvitePreview>(path`/api/invites/${code}`);
   const joining = useTask();
-  useEffect(() => {
-    void loading.run(async () => {
-      invite.value = await call<InvitePreview>('GET', path`/api/invites/${code}`);
-    });
-  }, [code]);
   const join = (): void =>
     void joining.run(async () => {
       const server = await call<Server>('POST', path`/api/invites/${code}`);
@@ -37,8 +30,8 @@ export function InvitePage(): JSX.Element {
   return (
     <main class="entry">
       <div class="form">
-        <h1>{loading.error && !isTemporary(loading.error) ? 'Invite not valid' : 'You’ve been invited'}</h1>
-        <ErrorNotice error={loading.error} />
+        <h1>{invite.error && !isTemporary(invite.error) ? 'Invite not valid' : 'You’ve been invited'}</h1>
+        <ErrorNotice error={invite.error} />
         {server && (
           <p class="invited">
             <Avatar id={server.id} name={server.name} url={server.iconUrl} size={56} square />

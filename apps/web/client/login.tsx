@@ -9,7 +9,8 @@ import { login, me, registerPath } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { Form, TextField, useForm, useTask } from '../ui/form.tsx';
+import { Spinner } from '../ui/loading.tsx';
 import { hasCode, useCode, useNext } from './entry.ts';
 import { ProviderLink } from './provider-link.tsx';
 import { TwoFactorStep } from './two-factor-step.tsx';
@@ -93,16 +94,14 @@ function LoginLinkConfirmation({
 
 /** The login page: with username and password, or with the one-time code of a login link (`/login#code=…`). */
 export function LoginPage(): JSX.Element {
-  const username = useSignal('');
-  const password = useSignal('');
+  const form = useForm({ username: '', password: '' });
   const link = useSignal<OpenedLink | null>(null);
   const needsCode = useSignal(false);
   const isLoadingLink = useSignal(hasCode());
-  const task = useTask();
   const { path, proceed } = useNext();
   useCode((code) => {
     if (code !== undefined)
-      void task
+      void form.task
         .run(async () => {
           const { user } = await call<LoginCodePreview>('POST', '/api/auth/codes/preview', { code });
           if (me.value?.id === user.id) proceed();
@@ -112,54 +111,39 @@ export function LoginPage(): JSX.Element {
     else if (me.value && location.pathname === '/login') proceed();
   });
   useEffect(() => void loadInstance().catch(() => undefined), []); // the form works without it
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const logIn = (): Promise<void> =>
-      login({ username: username.value, password: password.value }).catch((fault: unknown) => {
-        if (!(fault instanceof ApiError) || fault.code !== 'two_factor_required') throw fault;
-        needsCode.value = true;
-      });
-    void task.run(logIn).then((done) => done && !needsCode.value && proceed());
+  const logIn = async (): Promise<void> => {
+    await login(form.now).catch((fault: unknown) => {
+      if (!(fault instanceof ApiError) || fault.code !== 'two_factor_required') throw fault;
+      needsCode.value = true;
+    });
+    if (!needsCode.value) proceed();
   };
   if (isLoadingLink.value)
     return (
       <main class="entry">
-        <p class="spinner">Loading…</p>
+        <Spinner />
       </main>
     );
   if (link.value) return <LoginLinkConfirmation link={link.value} path={path} proceed={proceed} onDecline={() => (link.value = null)} />;
   if (needsCode.value)
-    return (
-      <TwoFactorStep
-        submit={(code) => login({ username: username.value, password: password.value, code })}
-        proceed={proceed}
-        onBack={() => (needsCode.value = false)}
-      />
-    );
+    return <TwoFactorStep submit={(code) => login({ ...form.now, code })} proceed={proceed} onBack={() => (needsCode.value = false)} />;
+  const more = (
+    <>
+      <ProviderLink path={path} />
+      {instance.value?.registration !== 'closed' && (
+        <p>
+          New here? <a href={registerPath(path)}>Create an account</a>
+        </p>
+      )}
+    </>
+  );
   return (
     <main class="entry">
-      <form class="form" onSubmit={submit}>
+      <Form form={form} run={logIn} action="Log in" stacked more={more}>
         <h1>Log in to Parlance</h1>
-        <TextField label="Username" required autocomplete="username" value={username.value} onValue={(value) => (username.value = value)} />
-        <TextField
-          label="Password"
-          type="password"
-          required
-          autocomplete="current-password"
-          value={password.value}
-          onValue={(value) => (password.value = value)}
-        />
-        <ErrorNotice error={task.error} />
-        <Button type="submit" variant="main" busy={task.busy}>
-          Log in
-        </Button>
-        <ProviderLink path={path} />
-        {instance.value?.registration !== 'closed' && (
-          <p>
-            New here? <a href={registerPath(path)}>Create an account</a>
-          </p>
-        )}
-      </form>
+        <TextField label="Username" required autocomplete="username" {...form.bind('username')} />
+        <TextField label="Password" type="password" required autocomplete="current-password" {...form.bind('password')} />
+      </Form>
     </main>
   );
 }

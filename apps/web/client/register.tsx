@@ -1,15 +1,22 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { instance, loadInstance } from '../state/instance.ts';
 import { loginPath, register } from '../state/session.ts';
-import { Button } from '../ui/button.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { useTask } from '../ui/form.tsx';
+import { Form, useForm } from '../ui/form.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { NewPasswordField } from '../ui/new-password-field.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { useNext } from './entry.ts';
 import { NewNamesFields } from './new-names-fields.tsx';
 import { ProviderLink } from './provider-link.tsx';
+
+const OtherWays = ({ path }: { path: string }): JSX.Element => (
+  <>
+    <ProviderLink path={path} />
+    <p>
+      Already have an account? <a href={loginPath(path)}>Log in</a>
+    </p>
+  </>
+);
 
 /** Says why nobody can create an account here, instead of the form. */
 function NoRegistration({ isClosed, path }: { isClosed: boolean; path: string }): JSX.Element {
@@ -22,10 +29,7 @@ function NoRegistration({ isClosed, path }: { isClosed: boolean; path: string })
             ? 'Only people with an account can use this installation. Ask its operator for one.'
             : 'To create an account, open an invite link to a server first.'}
         </p>
-        <ProviderLink path={path} />
-        <p>
-          Already have an account? <a href={loginPath(path)}>Log in</a>
-        </p>
+        <OtherWays path={path} />
       </div>
     </main>
   );
@@ -33,46 +37,31 @@ function NoRegistration({ isClosed, path }: { isClosed: boolean; path: string })
 
 /** The page that creates an account and logs it in. */
 export function RegisterPage(): JSX.Element {
-  const username = useSignal('');
-  const displayName = useSignal('');
-  const password = useSignal('');
-  const task = useTask();
+  const form = useForm({ username: '', displayName: '', password: '' });
   const { path, proceed } = useNext();
-  const loading = useTask();
-  const load = (): void => void loading.run(loadInstance);
-  useEffect(load, []);
+  const { error, reload } = useLoaded(loadInstance, []);
   const invite = /^\/invite\/([^/?#]+)/.exec(path)?.[1] ?? null;
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(() => register(username.value, password.value, displayName.value, invite)).then((done) => done && proceed());
+  const create = async (): Promise<void> => {
+    const { username, displayName, password } = form.now;
+    await register(username, password, displayName, invite);
+    proceed();
   };
   const registration = instance.value?.registration;
   if (registration === undefined)
     return (
-      <main class="entry">{loading.error ? <ErrorNotice error={loading.error} retry={load} /> : <p class="spinner">Loading…</p>}</main>
+      <main class="entry">
+        <Loading of={{ error, reload }} />
+      </main>
     );
   if (registration === 'closed' || (registration === 'invite' && invite === null))
     return <NoRegistration isClosed={registration === 'closed'} path={path} />;
   return (
     <main class="entry">
-      <form class="form" onSubmit={submit}>
+      <Form form={form} run={create} action="Create account" stacked more={<OtherWays path={path} />}>
         <h1>Create an account</h1>
-        <NewNamesFields username={username} displayName={displayName} error={task.error} />
-        <NewPasswordField
-          label="Password"
-          value={password.value}
-          onValue={(value) => (password.value = value)}
-          error={task.error?.at('/password')}
-        />
-        <ErrorNotice error={task.error} shown={['/username', '/displayName', '/password']} />
-        <Button type="submit" variant="main" busy={task.busy}>
-          Create account
-        </Button>
-        <ProviderLink path={path} />
-        <p>
-          Already have an account? <a href={loginPath(path)}>Log in</a>
-        </p>
-      </form>
+        <NewNamesFields field={form.field} />
+        <NewPasswordField label="Password" {...form.field('password')} />
+      </Form>
     </main>
   );
 }

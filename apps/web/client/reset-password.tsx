@@ -2,9 +2,8 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { PasswordResetPreview } from '../../../lib/contract/auth.ts';
 import { call } from '../api/call.ts';
-import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { useTask } from '../ui/form.tsx';
+import { Form, useForm, useTask } from '../ui/form.tsx';
 import { NewPasswordField } from '../ui/new-password-field.tsx';
 import { useCode } from './entry.ts';
 
@@ -12,9 +11,8 @@ import { useCode } from './entry.ts';
 export function ResetPasswordPage(): JSX.Element {
   const link = useSignal<{ code: string; username: string } | null>(null);
   const isDone = useSignal(false);
-  const password = useSignal('');
+  const form = useForm({ newPassword: '' });
   const loading = useTask();
-  const saving = useTask();
   useCode((code) => {
     if (code === undefined) return;
     void loading.run(async () => {
@@ -22,41 +20,38 @@ export function ResetPasswordPage(): JSX.Element {
       link.value = { code, username: user.username };
     });
   });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void saving.run(async () => {
-      await call('POST', '/api/auth/password-reset', { code: link.value?.code, newPassword: password.value });
-      isDone.value = true;
-    });
+  const save = async (): Promise<void> => {
+    await call('POST', '/api/auth/password-reset', { code: link.value?.code, ...form.now });
+    isDone.value = true;
   };
+  const heading = <h1>{isDone.value ? 'Password changed' : 'Choose a new password'}</h1>;
+  const logIn = (
+    <p>
+      <a href="/login">Log in</a>
+    </p>
+  );
+  if (isDone.value || !link.value)
+    return (
+      <main class="entry">
+        <div class="form">
+          {heading}
+          <ErrorNotice error={loading.error} />
+          {isDone.value && <p>You can log in with the new password now. All sessions of this account have ended.</p>}
+          {!isDone.value && !loading.error && !loading.busy && <p>Open the link that the operator gave you.</p>}
+          {logIn}
+        </div>
+      </main>
+    );
   return (
     <main class="entry">
-      <form class="form" onSubmit={submit}>
-        <h1>{isDone.value ? 'Password changed' : 'Choose a new password'}</h1>
+      <Form form={form} run={save} action="Save password" stacked more={logIn}>
+        {heading}
         <ErrorNotice error={loading.error} />
-        {isDone.value && <p>You can log in with the new password now. All sessions of this account have ended.</p>}
-        {!isDone.value && !link.value && !loading.error && !loading.busy && <p>Open the link that the operator gave you.</p>}
-        {!isDone.value && link.value && (
-          <>
-            <p>
-              For the account <strong>{link.value.username}</strong>.
-            </p>
-            <NewPasswordField
-              label="New password"
-              value={password.value}
-              onValue={(value) => (password.value = value)}
-              error={saving.error?.at('/newPassword')}
-            />
-            <ErrorNotice error={saving.error} shown={['/newPassword']} />
-            <Button type="submit" variant="main" busy={saving.busy}>
-              Save password
-            </Button>
-          </>
-        )}
         <p>
-          <a href="/login">Log in</a>
+          For the account <strong>{link.value.username}</strong>.
         </p>
-      </form>
+        <NewPasswordField label="New password" {...form.field('newPassword')} />
+      </Form>
     </main>
   );
 }

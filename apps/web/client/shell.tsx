@@ -7,6 +7,7 @@ import { currentPath, loginPath } from '../state/session.ts';
 import { loadState, start, stop } from '../state/start.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
+import { Spinner } from '../ui/loading.tsx';
 import { ChannelPage } from './chat/channel-page.tsx';
 import { DeletionNotice } from './deletion-notice.tsx';
 import { HomePage, ServerPage } from './home.tsx';
@@ -81,7 +82,7 @@ export function Shell(): JSX.Element {
     else if (wasOpen.current && isInside) document.querySelector<HTMLElement>('.side-button button')?.focus();
     wasOpen.current = sideOpen.value;
   }, [sideOpen.value]);
-  if (loadState.value === 'loading') return <p class="spinner">Loading…</p>;
+  if (loadState.value === 'loading') return <Spinner />;
   if (loadState.value !== 'ready') return <ErrorNotice error={loadState.value} retry={start} />;
   return (
     <div class={`shell ${sideOpen.value ? 'side-open' : ''}`}>

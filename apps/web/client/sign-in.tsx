@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { PendingSignIn } from '../../../lib/contract/sign-in.ts';
 import { ApiError, call } from '../api/call.ts';
@@ -8,7 +7,9 @@ import { instance, loadInstance } from '../state/instance.ts';
 import { loginPath, me, restore } from '../state/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { Form, TextField, useForm } from '../ui/form.tsx';
+import { Spinner } from '../ui/loading.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { useNext } from './entry.ts';
 import { NewNamesFields } from './new-names-fields.tsx';
 import { ProviderLink } from './provider-link.tsx';
@@ -67,102 +68,76 @@ interface FormProps {
 
 /** Creates an account for the pending sign-in. */
 function NewAccountForm({ name, onDone, pending, onSwitch }: FormProps & { pending: PendingSignIn; onSwitch: () => void }): JSX.Element {
-  const username = useSignal(pending.username ?? '');
-  const displayName = useSignal(pending.displayName ?? '');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const body = { username: username.value, ...(displayName.value !== '' && { displayName: displayName.value }) };
-    void task.run(() => call('POST', '/api/auth/oidc/account', body).then(restore)).then((done) => done && onDone());
+  const form = useForm({ username: pending.username ?? '', displayName: pending.displayName ?? '' });
+  const create = async (): Promise<void> => {
+    const { username, displayName } = form.now;
+    await call('POST', '/api/auth/oidc/account', { username, ...(displayName !== '' && { displayName }) });
+    await restore();
+    onDone();
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={create} action="Create account" stacked more={<Button onClick={onSwitch}>I already have an account</Button>}>
       <h1>Create an account</h1>
       <p>You logged in with {name} for the first time. It will log you in to this account from now on.</p>
-      <NewNamesFields username={username} displayName={displayName} error={task.error} />
-      <ErrorNotice error={task.error} shown={['/username', '/displayName']} />
-      <Button type="submit" variant="main" busy={task.busy}>
-        Create account
-      </Button>
-      <Button onClick={onSwitch}>I already have an account</Button>
-    </form>
+      <NewNamesFields field={form.field} />
+    </Form>
   );
 }
 
 /** Links the pending sign-in to an account: that of the logged-in user, or of the entered username. */
 function LinkForm({ name, onDone, onSwitch }: FormProps & { onSwitch: (() => void) | null }): JSX.Element {
-  const username = useSignal('');
-  const password = useSignal('');
-  const code = useSignal<string | null>(null);
-  const task = useTask();
+  const form = useForm({ username: '', password: '', code: '' });
+  const needsCode = useSignal(false);
   const user = me.value;
   const link = async (): Promise<void> => {
-    const proof = { password: password.value, ...(code.value && { code: code.value }) };
-    const request = user
-      ? call('PUT', '/api/users/@me/sign-in', proof)
-      : call('POST', '/api/auth/oidc/link', { username: username.value, ...proof });
+    const { username, password, code } = form.now;
+    const proof = { password, ...(code !== '' && { code }) };
+    const request = user ? call('PUT', '/api/users/@me/sign-in', proof) : call('POST', '/api/auth/oidc/link', { username, ...proof });
     await request.catch((fault: unknown) => {
-      if (fault instanceof ApiError && (fault.code === 'two_factor_required' || fault.at('/code') !== undefined)) code.value ??= '';
+      if (fault instanceof ApiError && (fault.code === 'two_factor_required' || fault.at('/code') !== undefined)) needsCode.value = true;
       throw fault;
     });
-    return user ? undefined : restore();
+    if (!user) await restore();
+    onDone();
   };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(link).then((done) => done && onDone());
-  };
+  const more = (
+    <>
+      {user && <Button onClick={onDone}>Cancel</Button>}
+      {onSwitch && <Button onClick={onSwitch}>Create a new account</Button>}
+    </>
+  );
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={link} action="Link account" stacked more={more}>
       <h1>{user ? `Link ${name} to ${user.username}?` : 'Link your account'}</h1>
       <p>Confirm your password. From then on, {name} logs you in to this account, too.</p>
       {user ? (
         <input type="text" hidden autocomplete="username" value={user.username} readOnly />
       ) : (
-        <TextField label="Username" required autocomplete="username" value={username.value} onValue={(value) => (username.value = value)} />
+        <TextField label="Username" required autocomplete="username" {...form.bind('username')} />
       )}
-      <TextField
-        label="Password"
-        type="password"
-        required
-        autocomplete="current-password"
-        value={password.value}
-        onValue={(value) => (password.value = value)}
-        error={task.error?.at('/password')}
-      />
-      {code.value !== null && (
-        <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} error={task.error?.at('/code')} />
-      )}
-      <ErrorNotice error={task.error} shown={['/password', '/code']} />
-      <Button type="submit" variant="main" busy={task.busy}>
-        Link account
-      </Button>
-      {user && <Button onClick={onDone}>Cancel</Button>}
-      {onSwitch && <Button onClick={onSwitch}>Create a new account</Button>}
-    </form>
+      <TextField label="Password" type="password" required autocomplete="current-password" {...form.field('password')} />
+      {needsCode.value && <CodeField autofocus {...form.field('code')} />}
+    </Form>
   );
 }
 
 /** The page on which a sign-in by OpenID Connect goes on that belongs to no account yet, or has failed (`/sign-in?error=…`). */
 export function SignInPage(): JSX.Element {
-  const pending = useSignal<PendingSignIn | null>(null);
   const isLinking = useSignal(false);
-  const loading = useTask();
   const { path, proceed } = useNext();
   const { error: fault } = useLocation().query;
-  const load = (): void =>
-    void loading.run(async () => {
-      await loadInstance();
-      if (fault === undefined) pending.value = await call<PendingSignIn>('GET', '/api/auth/oidc/pending');
-    });
-  useEffect(load, [fault]);
+  const pending = useLoaded(async () => {
+    await loadInstance();
+    return fault === undefined ? call<PendingSignIn>('GET', '/api/auth/oidc/pending') : undefined;
+  }, [fault]);
   const signIn = instance.value?.signIn;
   const name = signIn?.name ?? 'SSO';
   if (fault !== undefined && instance.value) return <Failed name={name} fault={fault} path={path} />;
   if (!pending.value)
     return (
       <Entry heading={`Log in with ${name}`}>
-        {loading.error ? <ErrorNotice error={loading.error} /> : <p class="spinner">Loading…</p>}
-        {loading.error && <ProviderLink path={path}>Start again</ProviderLink>}
+        {pending.error ? <ErrorNotice error={pending.error} /> : <Spinner />}
+        {pending.error && <ProviderLink path={path}>Start again</ProviderLink>}
       </Entry>
     );
   const toggle = (): void => {

@@ -1,20 +1,12 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { Button } from '../ui/button.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { Form, TextField, type TextProps, useForm } from '../ui/form.tsx';
 
 /** The field for a code of an authenticator app or, by its default label, also a recovery code. */
 export function CodeField({
   label = 'Code from your authenticator app or a recovery code',
   ...rest
-}: {
-  label?: string;
-  autofocus?: boolean;
-  value: string;
-  onValue: (value: string) => void;
-  error?: string | undefined;
-}): JSX.Element {
+}: Omit<TextProps, 'label'> & { label?: string }): JSX.Element {
   return <TextField label={label} required autocomplete="one-time-code" maxLength={64} {...rest} />;
 }
 
@@ -28,25 +20,24 @@ export function TwoFactorStep({
   proceed: () => void;
   onBack: () => void;
 }): JSX.Element {
-  const code = useSignal('');
-  const task = useTask();
-  const send = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(() => submit(code.value)).then((done) => done && proceed());
+  const form = useForm({ code: '' });
+  const run = async (): Promise<void> => {
+    await submit(form.now.code);
+    proceed();
   };
+  const more = (
+    <>
+      <Button onClick={onBack}>Back</Button>
+      <p class="soft">If you have lost both your app and your recovery codes, ask the operator of this installation.</p>
+    </>
+  );
   return (
     <main class="entry">
-      <form class="form" onSubmit={send}>
+      <Form form={form} run={run} action="Log in" stacked more={more}>
         <h1>Enter a code</h1>
         <p>Two-factor authentication is on for this account.</p>
-        <CodeField autofocus value={code.value} onValue={(value) => (code.value = value)} />
-        <ErrorNotice error={task.error} />
-        <Button type="submit" variant="main" busy={task.busy}>
-          Log in
-        </Button>
-        <Button onClick={onBack}>Back</Button>
-        <p class="soft">If you have lost both your app and your recovery codes, ask the operator of this installation.</p>
-      </form>
+        <CodeField autofocus {...form.bind('code')} />
+      </Form>
     </main>
   );
 }

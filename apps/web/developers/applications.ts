@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 import type { Application, ApplicationPatch, NewApplication } from '../../../lib/contract/application.ts';
-
 import type { Profile, VisibleStatus } from '../../../lib/contract/user.ts';
 import { ApiError, call, path } from '../api/call.ts';
+import type { Create } from '../ui/use-create.ts';
 
 /** The user's applications, oldest first; undefined until they are loaded. */
 export const applications = signal<readonly Application[] | undefined>(undefined);
@@ -34,8 +34,8 @@ function putToken(id: string, token: string | undefined): void {
 }
 
 /** Creates an application. Throws `ApiError`. */
-export async function createApplication(name: string, key: string): Promise<Application> {
-  const { token, ...application } = await call<NewApplication>('POST', '/api/applications', { name }, { key });
+export async function createApplication(name: string, create: Create): Promise<Application> {
+  const { token, ...application } = await create<NewApplication>('/api/applications', { name });
   putToken(application.id, token);
   putApplication(application);
   return application;

@@ -1,27 +1,17 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { Application } from '../../../lib/contract/application.ts';
 import { Avatar, statusNames } from '../ui/avatar.tsx';
-import { Button } from '../ui/button.tsx';
-import { Confirm } from '../ui/dialog.tsx';
-import { useTask } from '../ui/form.tsx';
+import { ConfirmButton } from '../ui/dialog.tsx';
 import { SwitchField } from '../ui/switch-field.tsx';
 import { showToast } from '../ui/toast.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { changeApplication, findBot, freshTokens, resetToken } from './applications.ts';
 import { CopyField } from './copy.tsx';
 import { Frame, pagePath } from './frame.tsx';
 
 function BotProfile({ application }: { application: Application }): JSX.Element {
   const { id, name, bot } = application;
-  const status = useSignal<string | null>(null);
-  const task = useTask();
-  useEffect(() => {
-    void task.run(async () => {
-      const found = await findBot(application);
-      status.value = found.status && statusNames[found.status];
-    });
-  }, []);
+  const status = useLoaded(() => findBot(application), []).value?.status;
   return (
     <section class="portal-section" aria-label="Preview">
       <div class="bot-profile">
@@ -30,7 +20,7 @@ function BotProfile({ application }: { application: Application }): JSX.Element 
           <strong>{bot.displayName}</strong> <span class="tag">{bot.tag === 'verified_bot' ? 'Verified bot' : 'Bot'}</span>
           <br />
           <span class="soft">@{bot.username}</span>
-          {status.value && <span class="soft"> · {status.value}</span>}
+          {status && <span class="soft"> · {statusNames[status]}</span>}
         </p>
       </div>
       <p class="hint">
@@ -42,7 +32,6 @@ function BotProfile({ application }: { application: Application }): JSX.Element 
 }
 
 function Token({ application: { id } }: { application: Application }): JSX.Element {
-  const isConfirming = useSignal(false);
   const isFresh = freshTokens.value.has(id);
   return (
     <section class="portal-section" aria-labelledby="token">
@@ -53,23 +42,16 @@ function Token({ application: { id } }: { application: Application }): JSX.Eleme
           : 'The token is the bot’s password. It was shown once, when it was created. If you lost it, reset it to get a new one.'}
       </p>
       <div>
-        <Button variant="danger" onClick={() => (isConfirming.value = true)}>
-          Reset token
-        </Button>
-      </div>
-      {isConfirming.value && (
-        <Confirm
-          title="Reset token?"
+        <ConfirmButton
+          variant="danger"
+          question="Reset token?"
+          text="The old token stops working at once. If your bot is connected with it, the bot is disconnected with close code 4004. Start it with the new token to connect it again."
           action="Reset token"
           run={() => resetToken(id).then(() => showToast('The new token is shown at the top of the page.'))}
-          onClose={() => (isConfirming.value = false)}
         >
-          <p>
-            The old token stops working at once. If your bot is connected with it, the bot is disconnected with close code 4004. Start it
-            with the new token to connect it again.
-          </p>
-        </Confirm>
-      )}
+          Reset token
+        </ConfirmButton>
+      </div>
     </section>
   );
 }

@@ -1,6 +1,4 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
 import type { DirectoryPage as Directory } from '../../../lib/contract/discovery.ts';
@@ -11,21 +9,22 @@ import { countOf } from '../ui/counts.ts';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { useTask } from '../ui/form.tsx';
 import { SwitchField } from '../ui/switch-field.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { changeApplication } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
 /** A preview of the application in the App Directory. The number of servers is shown only when it is listed, because only the directory returns it. */
 function Preview({ application: { id, name, description, iconUrl, bot, inDirectory } }: { application: Application }): JSX.Element {
-  const count = useSignal<number | null>(null);
-  useEffect(() => {
-    count.value = null;
-    if (!inDirectory) return;
-    // The number is optional, so an error is not shown.
-    call<Directory>('GET', `/api/discovery/apps${query({ q: name, limit: limits.discoveryPageMax })}`).then(
-      ({ items }) => (count.value = items.find((one) => one.id === id)?.serverCount ?? null),
-      () => undefined,
-    );
-  }, [inDirectory]);
+  // The number is optional, so an error is not shown.
+  const count = useLoaded(
+    async (signal) => {
+      if (!inDirectory) return undefined;
+      const at = `/api/discovery/apps${query({ q: name, limit: limits.discoveryPageMax })}`;
+      const { items } = await call<Directory>('GET', at, undefined, { signal });
+      return items.find((one) => one.id === id)?.serverCount;
+    },
+    [inDirectory],
+  ).value;
   return (
     <div class="portal-card directory-preview">
       <Avatar id={id} name={name} url={iconUrl} size={56} square />
@@ -34,7 +33,7 @@ function Preview({ application: { id, name, description, iconUrl, bot, inDirecto
           <strong>{name}</strong> <span class="tag">{bot.tag === 'verified_bot' ? 'Verified bot' : 'Bot'}</span>
         </p>
         <p>{description || <span class="soft">No description yet.</span>}</p>
-        {count.value !== null && <p class="hint">In {countOf(count.value, 'server')}</p>}
+        {inDirectory && count !== undefined && <p class="hint">In {countOf(count, 'server')}</p>}
       </div>
     </div>
   );

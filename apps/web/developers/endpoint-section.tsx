@@ -4,8 +4,7 @@ import type { Application } from '../../../lib/contract/application.ts';
 import type { EndpointStep, EndpointTest } from '../../../lib/contract/endpoint.ts';
 import { ApiError, asApiError, call, path } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { Form, TextField, useForm } from '../ui/form.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { changeApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
@@ -32,31 +31,21 @@ function pingOf(error: ApiError, url: string): Ping | null {
 /** The URL to which interactions are posted. It is saved only if it answers a test request. It can be tested again and removed. */
 export function EndpointSection({ application }: { application: Application }): JSX.Element {
   const { id, interactionsEndpointUrl: saved } = application;
-  const url = useSignal(saved ?? '');
+  const form = useForm({ interactionsEndpointUrl: saved ?? '' });
+  const { task } = form;
   const ping = useSignal<Ping | null>(null);
-  const task = useTask();
-  const save = (event: SubmitEvent): void => {
-    event.preventDefault();
+  const newUrl = form.now.interactionsEndpointUrl.trim();
+  const save = async (): Promise<void> => {
     ping.value = null;
-    const newUrl = url.value.trim();
-    void task.run(async () => {
-      try {
-        await changeApplication(id, { interactionsEndpointUrl: newUrl === '' ? null : newUrl });
-        url.value = newUrl;
-        if (newUrl !== '')
-          ping.value = {
-            heading: 'Saved. The endpoint responded correctly.',
-            ok: true,
-            status: 200,
-            ms: null,
-            reason: null,
-            steps: stepsOf(newUrl, null),
-          };
-      } catch (error) {
-        ping.value = pingOf(asApiError(error), newUrl);
-        if (!ping.value) throw error;
-      }
-    });
+    try {
+      await changeApplication(id, { interactionsEndpointUrl: newUrl === '' ? null : newUrl });
+      form.set({ interactionsEndpointUrl: newUrl });
+      const heading = 'Saved. The endpoint responded correctly.';
+      if (newUrl !== '') ping.value = { heading, ok: true, status: 200, ms: null, reason: null, steps: stepsOf(newUrl, null) };
+    } catch (error) {
+      ping.value = pingOf(asApiError(error), newUrl);
+      if (!ping.value) throw error;
+    }
   };
   const test = (): void => {
     ping.value = null;
@@ -68,8 +57,13 @@ export function EndpointSection({ application }: { application: Application }): 
       ping.value = { ...found, heading, steps: [...steps, ...rest] };
     });
   };
-  const isSame = url.value.trim() === (saved ?? '');
+  const isSame = newUrl === (saved ?? '');
   useUnsaved(!isSame);
+  const testButton = (
+    <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
+      Send test request
+    </Button>
+  );
   return (
     <section class="portal-section" aria-labelledby="endpoint">
       <h2 id="endpoint">Interactions Endpoint</h2>
@@ -79,32 +73,22 @@ export function EndpointSection({ application }: { application: Application }): 
         <a href={`${pagePath(id, '/first-bot')}?way=endpoint`}>example endpoint</a>. While you develop it on your machine, leave the URL
         empty and run <code>npm run forward -- {id}</code> in a clone of Parlance: it posts the interactions to your machine.
       </p>
-      <form class="form" onSubmit={save}>
+      <Form form={form} run={save} action="Save" disabled={isSame} aside={testButton}>
         <TextField
           label="Interactions Endpoint URL"
           hint="Leave empty to receive interactions over the gateway."
           type="url"
           placeholder="https://bot.example.org/interactions"
           autocomplete="off"
-          value={url.value}
-          onValue={(value) => {
-            url.value = value;
+          {...form.field('interactionsEndpointUrl')}
+          onValue={(interactionsEndpointUrl) => {
+            form.set({ interactionsEndpointUrl });
             ping.value = null;
           }}
-          error={task.error?.at('/interactionsEndpointUrl')}
         />
-        <ErrorNotice error={task.error} shown={['/interactionsEndpointUrl']} />
-        {url.value.trim() === '' && <p class="hint">Save a URL to send test requests to it.</p>}
-        {url.value.trim() !== '' && !isSame && <p class="hint">Save the URL first. Saving it sends a test request, too.</p>}
-        <div class="actions">
-          <Button disabled={saved === null || !isSame} busy={task.busy} onClick={test}>
-            Send test request
-          </Button>
-          <Button type="submit" variant="main" disabled={isSame} busy={task.busy}>
-            Save
-          </Button>
-        </div>
-      </form>
+        {newUrl === '' && <p class="hint">Save a URL to send test requests to it.</p>}
+        {newUrl !== '' && !isSame && <p class="hint">Save the URL first. Saving it sends a test request, too.</p>}
+      </Form>
       <div role="status">
         {task.busy && <p class="soft">Sending a test request…</p>}
         {ping.value && <PingSteps ping={ping.value} />}

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Application } from '../../../lib/contract/application.ts';
 import type { Command } from '../../../lib/contract/command.ts';
@@ -8,8 +7,9 @@ import { call, path } from '../api/call.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
-import { useTask } from '../ui/form.tsx';
-import { type BotServer, findBot, freshTokens } from './applications.ts';
+import { bind, useTask } from '../ui/form.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
+import { findBot, freshTokens } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 import { javascriptEndpoint } from './samples/javascript-endpoint.ts';
 import { javascriptGateway } from './samples/javascript-gateway.ts';
@@ -62,22 +62,16 @@ function Code({ text, what, copied = text }: { text: string; what: string; copie
 
 /** Where the command can be used: the user's servers that the bot is in. */
 function Where({ application }: { application: Application }): JSX.Element {
-  const servers = useSignal<readonly BotServer[] | undefined>(undefined);
-  const task = useTask();
-  useEffect(() => {
-    void task.run(async () => {
-      servers.value = (await findBot(application)).servers;
-    });
-  }, []);
+  const { value: bot, error } = useLoaded(() => findBot(application), []);
   return (
     <>
-      <ErrorNotice error={task.error} />
-      {servers.value?.length === 0 && (
+      <ErrorNotice error={error} />
+      {bot?.servers.length === 0 && (
         <p>
           The bot is not in any of your servers yet. <a href={pagePath(application.id, '/install')}>Add it to a server</a> first.
         </p>
       )}
-      {servers.value?.map(({ id, name }) => (
+      {bot?.servers.map(({ id, name }) => (
         <p key={id}>
           <a class="button" href={`/servers/${id}`} target="_blank" rel="noopener">
             Open {name} in a new tab
@@ -177,8 +171,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
     <>
       <Choice
         label="How the bot receives commands"
-        value={way.value}
-        onValue={(value) => (way.value = value)}
+        {...bind(way)}
         options={[
           { value: 'gateway', label: 'Gateway: your program stays connected' },
           { value: 'endpoint', label: 'Endpoint: Parlance calls your URL' },
@@ -186,8 +179,7 @@ function FirstBot({ application }: { application: Application }): JSX.Element {
       />
       <Choice
         label="Language"
-        value={language.value}
-        onValue={(value) => (language.value = value)}
+        {...bind(language)}
         options={[
           { value: 'javascript', label: 'JavaScript (Node.js 20.19 or newer)' },
           { value: 'python', label: 'Python (3.11 or newer)' },

@@ -3,9 +3,8 @@ import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { Application } from '../../../lib/contract/application.ts';
 import { Button } from '../ui/button.tsx';
-import { Confirm, Dialog } from '../ui/dialog.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { ConfirmButton, DialogButton, FormDialog } from '../ui/dialog.tsx';
+import { Form, TextField, useForm } from '../ui/form.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { useUnsaved } from '../ui/unsaved.tsx';
 import { changeApplication, freshTokens, removeApplication, resetSecret } from './applications.ts';
@@ -33,49 +32,43 @@ function NextSteps({ id }: { id: string }): JSX.Element {
 }
 
 function Details({ application }: { application: Application }): JSX.Element {
-  const name = useSignal(application.name);
-  const description = useSignal(application.description);
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task
-      .run(() => changeApplication(application.id, { name: name.value, description: description.value }))
-      .then((done) => done && showToast('Saved.'));
+  const { id, name, description } = application;
+  const form = useForm({ name, description });
+  const { now } = form;
+  const save = async (): Promise<void> => {
+    await changeApplication(id, now);
+    showToast('Saved.');
   };
-  const isSame = name.value === application.name && description.value === application.description;
+  const isSame = now.name === name && now.description === description;
   useUnsaved(!isSame);
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={save} action="Save" disabled={isSame || now.name.trim() === ''}>
       <TextField
         label="Name"
         hint="Up to 32 characters. The bot and its role in each server have the same name."
         required
         autocomplete="off"
-        value={name.value}
-        onValue={(value) => (name.value = value)}
-        error={task.error?.at('/name')}
+        {...form.field('name')}
       />
-      <TextField
-        label="Description"
-        hint="Up to 300 characters. Shown in the App Directory."
-        lines={3}
-        value={description.value}
-        onValue={(value) => (description.value = value)}
-        error={task.error?.at('/description')}
-      />
-      <ErrorNotice error={task.error} shown={['/name', '/description']} />
-      <div class="actions">
-        <Button type="submit" variant="main" busy={task.busy} disabled={isSame || name.value.trim() === ''}>
-          Save
-        </Button>
-      </div>
-    </form>
+      <TextField label="Description" hint="Up to 300 characters. Shown in the App Directory." lines={3} {...form.field('description')} />
+    </Form>
   );
 }
 
+/** The button that resets the signing secret, with the text `children`. */
+const ResetButton = ({ application, children }: { application: Application; children: string }): JSX.Element => (
+  <ConfirmButton
+    question="Reset signing secret?"
+    text="The old secret stops working at once. Until your endpoint uses the new one, it rejects requests, and users see that the bot did not respond."
+    action="Reset signing secret"
+    run={() => resetSecret(application).then(() => showToast('The signing secret was reset.'))}
+  >
+    {children}
+  </ConfirmButton>
+);
+
 function Secrets({ application }: { application: Application }): JSX.Element {
   const isShown = useSignal(false);
-  const isConfirming = useSignal(false);
   return (
     <>
       <CopyField label="Application ID" value={application.id} what="the application ID" />
@@ -85,33 +78,20 @@ function Secrets({ application }: { application: Application }): JSX.Element {
             The signing secret can’t be read, because Parlance’s encryption key was replaced. Interactions are not sent until you reset the
             secret.
           </p>
-          <Button onClick={() => (isConfirming.value = true)}>Reset signing secret</Button>
+          <ResetButton application={application}>Reset signing secret</ResetButton>
         </>
       ) : (
         <CopyField label="Signing secret" value={application.signingSecret} what="the signing secret" hidden={!isShown.value}>
           <Button aria-pressed={isShown.value} onClick={() => (isShown.value = !isShown.value)}>
             {isShown.value ? 'Hide' : 'Reveal'}
           </Button>
-          <Button onClick={() => (isConfirming.value = true)}>Reset</Button>
+          <ResetButton application={application}>Reset</ResetButton>
         </CopyField>
       )}
       <p class="hint">
         Every request to your Interactions Endpoint is signed with this secret. Check the signature, and reject requests without a valid
         one.
       </p>
-      {isConfirming.value && (
-        <Confirm
-          title="Reset signing secret?"
-          action="Reset signing secret"
-          run={() => resetSecret(application).then(() => showToast('The signing secret was reset.'))}
-          onClose={() => (isConfirming.value = false)}
-        >
-          <p>
-            The old secret stops working at once. Until your endpoint uses the new one, it rejects requests, and users see that the bot did
-            not respond.
-          </p>
-        </Confirm>
-      )}
     </>
   );
 }
@@ -119,44 +99,31 @@ function Secrets({ application }: { application: Application }): JSX.Element {
 /** The dialog that asks for the application's name before it deletes the application. */
 function DeleteDialog({ application: { id, name }, onClose }: { application: Application; onClose: () => void }): JSX.Element {
   const { route } = useLocation();
-  const typed = useSignal('');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (typed.value !== name) return;
-    void task.run(async () => {
-      await removeApplication(id);
-      onClose();
-      route('/developers', true);
-      showToast(`${name} was deleted.`);
-    });
+  const form = useForm({ typed: '' });
+  const remove = async (): Promise<void> => {
+    await removeApplication(id);
+    onClose();
+    route('/developers', true);
+    showToast(`${name} was deleted.`);
   };
   return (
-    <Dialog title={`Delete ${name}?`} onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <p>The bot leaves every server, its commands are deleted, and its token stops working. Its messages stay. This can’t be undone.</p>
-        <TextField
-          label={`Type “${name}” to confirm`}
-          autocomplete="off"
-          autofocus
-          value={typed.value}
-          onValue={(value) => (typed.value = value)}
-        />
-        <ErrorNotice error={task.error} />
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="danger" busy={task.busy} disabled={typed.value !== name}>
-            Delete application
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Delete ${name}?`}
+      onClose={onClose}
+      form={form}
+      run={remove}
+      action="Delete application"
+      variant="danger"
+      disabled={form.now.typed !== name}
+    >
+      <p>The bot leaves every server, its commands are deleted, and its token stops working. Its messages stay. This can’t be undone.</p>
+      <TextField label={`Type “${name}” to confirm`} autocomplete="off" autofocus {...form.bind('typed')} />
+    </FormDialog>
   );
 }
 
 /** General Information: an application's name, icon, ids, secrets and Interactions Endpoint. */
 export function GeneralPage(): JSX.Element {
-  const isDeleting = useSignal(false);
   return (
     <Frame page="" title="General Information">
       {(application) => (
@@ -176,12 +143,11 @@ export function GeneralPage(): JSX.Element {
             <h2 id="delete">Delete</h2>
             <p>Deleting an application also deletes its bot. This can’t be undone.</p>
             <div>
-              <Button variant="danger" onClick={() => (isDeleting.value = true)}>
+              <DialogButton variant="danger" dialog={(close) => <DeleteDialog application={application} onClose={close} />}>
                 Delete application
-              </Button>
+              </DialogButton>
             </div>
           </section>
-          {isDeleting.value && <DeleteDialog application={application} onClose={() => (isDeleting.value = false)} />}
         </>
       )}
     </Frame>

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { everyoneDefault, hasPermission, permissionBits } from '../../../lib/base/permissions.ts';
 import type { Application, BotAuthorization } from '../../../lib/contract/application.ts';
 import type { Server } from '../../../lib/contract/server.ts';
@@ -12,8 +11,10 @@ import { loadSync } from '../state/sync.ts';
 import { Button } from '../ui/button.tsx';
 import { ErrorNotice } from '../ui/error-notice.tsx';
 import { CheckField, SelectField, useTask } from '../ui/form.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { NewServerForm } from '../ui/new-server-form.tsx';
 import { allPermissionNames, permissionTexts } from '../ui/permission-texts.ts';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { type BotServer, findBot } from './applications.ts';
 import { Frame, pagePath } from './frame.tsx';
 
@@ -71,27 +72,19 @@ function Installed({ application, server }: { application: Application; server: 
 
 function Install({ application }: { application: Application }): JSX.Element {
   const { id } = application;
-  const botServers = useSignal<readonly BotServer[]>([]);
   const chosen = useSignal('');
   const permissions = useSignal<number>(everyoneDefault);
-  const isLoaded = useSignal(false);
-  const reading = useTask();
   const task = useTask();
-  const read = (): void =>
-    void reading.run(async () => {
-      const [bot] = await Promise.all([findBot(application), loadSync()]);
-      botServers.value = bot.servers;
-      isLoaded.value = true;
-    });
-  useEffect(read, []);
-  if (!isLoaded.value) return reading.error ? <ErrorNotice error={reading.error} retry={read} /> : <p class="spinner">Loading…</p>;
+  const found = useLoaded<readonly BotServer[]>(async () => (await Promise.all([findBot(application), loadSync()]))[0].servers, []);
+  if (!found.value) return <Loading of={found} />;
+  const botServers = found.value;
 
   const managed = [...servers.value.values()].filter((one) => may('Manage Server', one.id));
   const isOwnersOnly = ({ types, ownerId }: Server): boolean => types.includes('developer') && ownerId !== myId();
   const available = managed.filter((server) => !isOwnersOnly(server));
-  const hasBot = (serverId: string): boolean => botServers.value.some((one) => one.id === serverId);
+  const hasBot = (serverId: string): boolean => botServers.some((one) => one.id === serverId);
   const server = available.find((one) => one.id === chosen.value) ?? available.find((one) => !hasBot(one.id)) ?? available[0];
-  const isIn = botServers.value.find((one) => one.id === server?.id);
+  const isIn = botServers.find((one) => one.id === server?.id);
   const authorize = (): void => {
     if (!server) return;
     chosen.value = server.id;
@@ -100,7 +93,7 @@ function Install({ application }: { application: Application }): JSX.Element {
         serverId: server.id,
         permissions: permissions.value & myRights(server.id),
       });
-      botServers.value = [...botServers.value, { id: server.id, name: server.name, iconUrl: server.iconUrl }];
+      found.set([...botServers, { id: server.id, name: server.name, iconUrl: server.iconUrl }]);
     });
   };
   return (

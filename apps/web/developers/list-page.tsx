@@ -1,17 +1,13 @@
-import { useSignal } from '@preact/signals';
 import { Plus } from 'lucide';
 import type { JSX } from 'preact';
-
 import { useLocation } from 'preact-iso';
 import { limits } from '../../../lib/base/limits.ts';
 import type { Application } from '../../../lib/contract/application.ts';
 import { Avatar } from '../ui/avatar.tsx';
-import { Button } from '../ui/button.tsx';
-import { useCreateKey } from '../ui/create-key.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
-import { TextField, useTask } from '../ui/form.tsx';
+import { DialogButton, FormDialog } from '../ui/dialog.tsx';
+import { TextField, useForm } from '../ui/form.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { useCreate } from '../ui/use-create.ts';
 import { applications, createApplication } from './applications.ts';
 import { pagePath } from './frame.tsx';
 import { usePage } from './page.ts';
@@ -19,39 +15,31 @@ import { usePage } from './page.ts';
 /** The dialog that asks for a name, creates the application and opens it. */
 function NewDialog({ onClose }: { onClose: () => void }): JSX.Element {
   const { route } = useLocation();
-  const name = useSignal('');
-  const key = useCreateKey();
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const { id } = await createApplication(name.value, key.of(name.value));
-      onClose();
-      route(pagePath(id, ''));
-    });
+  const form = useForm({ name: '' });
+  const create = useCreate();
+  const run = async (): Promise<void> => {
+    const { id } = await createApplication(form.now.name, create);
+    onClose();
+    route(pagePath(id, ''));
   };
   return (
-    <Dialog title="New application" onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <TextField
-          label="Name"
-          hint="Up to 32 characters. The bot gets the same name. You can change both later."
-          required
-          autofocus
-          autocomplete="off"
-          value={name.value}
-          onValue={(value) => (name.value = value)}
-          error={task.error?.at('/name')}
-        />
-        <ErrorNotice error={task.error} shown={['/name']} />
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="main" busy={task.busy} disabled={name.value.trim() === ''}>
-            Create application
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="New application"
+      onClose={onClose}
+      form={form}
+      run={run}
+      action="Create application"
+      disabled={form.now.name.trim() === ''}
+    >
+      <TextField
+        label="Name"
+        hint="Up to 32 characters. The bot gets the same name. You can change both later."
+        required
+        autofocus
+        autocomplete="off"
+        {...form.field('name')}
+      />
+    </FormDialog>
   );
 }
 
@@ -77,16 +65,15 @@ function Item({ application: { id, name, description, iconUrl, ...marks } }: { a
 /** The user's applications, and the button to create one. */
 export function ListPage(): JSX.Element {
   usePage('My applications');
-  const isCreating = useSignal(false);
   const all = applications.value ?? [];
   const isFull = all.length >= limits.applicationsPerPerson;
   return (
     <main class="portal-main portal-alone" id="page">
       <div class="portal-top">
         <h1>My applications</h1>
-        <Button variant="main" disabled={isFull} onClick={() => (isCreating.value = true)}>
+        <DialogButton variant="main" disabled={isFull} dialog={(close) => <NewDialog onClose={close} />}>
           <Icon of={Plus} /> New application
-        </Button>
+        </DialogButton>
       </div>
       {isFull && <p>You have reached the limit of {limits.applicationsPerPerson} applications. Delete one to create another.</p>}
       {all.length === 0 ? (
@@ -100,7 +87,6 @@ export function ListPage(): JSX.Element {
           ))}
         </ul>
       )}
-      {isCreating.value && <NewDialog onClose={() => (isCreating.value = false)} />}
     </main>
   );
 }

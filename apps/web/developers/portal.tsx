@@ -1,16 +1,14 @@
-import { useSignal } from '@preact/signals';
 import { LogOut, MessagesSquare } from 'lucide';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from 'preact-iso';
-import { type ApiError, asApiError } from '../api/call.ts';
 import { currentPath, loginPath, logout, me, restore } from '../state/session.ts';
 import { Avatar } from '../ui/avatar.tsx';
 import { Button } from '../ui/button.tsx';
-import { ErrorNotice } from '../ui/error-notice.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { Loading } from '../ui/loading.tsx';
 import { showError, Toasts } from '../ui/toast.tsx';
 import { askToLeave, UnsavedGuard } from '../ui/unsaved.tsx';
+import { useLoaded } from '../ui/use-loaded.ts';
 import { loadApplications } from './applications.ts';
 import { BotPage } from './bot-page.tsx';
 import { DirectoryPage } from './directory-page.tsx';
@@ -66,44 +64,34 @@ function PageNotFound(): JSX.Element {
 
 /** The developer portal, for logged-in users. Others are sent to the client's login page, which leads back here. */
 export function Portal(): JSX.Element {
-  const error = useSignal<ApiError | null>(null);
-  const ready = useSignal(false);
-  const load = (): void => {
-    error.value = null;
-    void (async () => {
-      try {
-        await restore();
-        if (!me.value) return location.replace(loginPath(currentPath()));
-        await loadApplications();
-        ready.value = true;
-      } catch (reason) {
-        error.value = asApiError(reason);
-      }
-    })();
-  };
-  useEffect(load, []);
+  const ready = useLoaded(async () => {
+    await restore();
+    if (me.value) await loadApplications();
+    else location.replace(loginPath(currentPath()));
+    return Boolean(me.value);
+  }, []);
   return (
     <LocationProvider scope={portalPaths}>
       <a class="skip-link" href="#page">
         Skip to content
       </a>
       <Header />
-      <ErrorNotice error={error.value} retry={load} />
-      {!ready.value && !error.value && <p class="spinner">Loading…</p>}
-      {ready.value && (
-        <ErrorBoundary>
-          <Router>
-            <Route path="/developers" component={ListPage} />
-            <Route path="/developers/:id" component={GeneralPage} />
-            <Route path="/developers/:id/bot" component={BotPage} />
-            <Route path="/developers/:id/commands" component={CommandsPage} />
-            <Route path="/developers/:id/install" component={InstallPage} />
-            <Route path="/developers/:id/directory" component={DirectoryPage} />
-            <Route path="/developers/:id/first-bot" component={FirstBotPage} />
-            <Route default component={PageNotFound} />
-          </Router>
-        </ErrorBoundary>
-      )}
+      <Loading of={{ ...ready, value: ready.value || undefined }}>
+        {() => (
+          <ErrorBoundary>
+            <Router>
+              <Route path="/developers" component={ListPage} />
+              <Route path="/developers/:id" component={GeneralPage} />
+              <Route path="/developers/:id/bot" component={BotPage} />
+              <Route path="/developers/:id/commands" component={CommandsPage} />
+              <Route path="/developers/:id/install" component={InstallPage} />
+              <Route path="/developers/:id/directory" component={DirectoryPage} />
+              <Route path="/developers/:id/first-bot" component={FirstBotPage} />
+              <Route default component={PageNotFound} />
+            </Router>
+          </ErrorBoundary>
+        )}
+      </Loading>
       <UnsavedGuard paths={portalPaths} />
       <Toasts />
     </LocationProvider>

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icon.tsx';
 
 /** The props of all buttons, in addition to those of a native button. */
-type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'size' | 'class'> & {
+export type ButtonProps = Omit<JSX.IntrinsicElements['button'], 'size' | 'class'> & {
   class?: string;
   /** `main` for the main action of the page, `danger` for actions that cannot be undone, `quiet` for the rest. */
   variant?: 'main' | 'danger' | 'plain' | 'quiet';

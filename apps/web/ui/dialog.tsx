@@ -1,9 +1,10 @@
+import { useSignal } from '@preact/signals';
 import { X } from 'lucide';
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { Button, IconButton } from './button.tsx';
+import { Button, type ButtonProps, IconButton } from './button.tsx';
 import { ErrorNotice } from './error-notice.tsx';
-import { useTask } from './form.tsx';
+import { Form, type FormProps, useTask } from './form.tsx';
 
 const fields = '.dialog-body > :not(header) :is(input, textarea, select):not([type="hidden"], [hidden], :disabled)';
 const mainActions = '.dialog-body > :not(header) :is(.button.main, .button.danger):not(:disabled)';
@@ -120,5 +121,50 @@ export function Confirm({
         </Button>
       </div>
     </Dialog>
+  );
+}
+
+/** A dialog with a form, which can be cancelled. `run` of the form closes the dialog. */
+export function FormDialog({
+  title,
+  onClose,
+  wide = false,
+  ...form
+}: { title: string; onClose: () => void; wide?: boolean } & FormProps): JSX.Element {
+  return (
+    <Dialog title={title} onClose={onClose} wide={wide}>
+      <Form {...form} onCancel={onClose} />
+    </Dialog>
+  );
+}
+
+/** A button that opens a dialog. `dialog` returns the dialog, and gets the function that closes it. */
+export function DialogButton({ dialog, ...button }: ButtonProps & { dialog: (close: () => void) => ComponentChildren }): JSX.Element {
+  const isOpen = useSignal(false);
+  return (
+    <>
+      <Button {...button} onClick={() => (isOpen.value = true)} />
+      {isOpen.value && dialog(() => (isOpen.value = false))}
+    </>
+  );
+}
+
+/** A button that asks for confirmation before it runs `run`. `question` is the heading of the dialog, `text` explains what happens. */
+export function ConfirmButton({
+  question,
+  text,
+  action,
+  run,
+  ...button
+}: ButtonProps & { question: string; text: ComponentChildren; action: string; run: () => Promise<unknown> }): JSX.Element {
+  return (
+    <DialogButton
+      {...button}
+      dialog={(close) => (
+        <Confirm title={question} action={action} run={run} onClose={close}>
+          <p>{text}</p>
+        </Confirm>
+      )}
+    />
   );
 }

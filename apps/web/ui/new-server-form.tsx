@@ -1,45 +1,21 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Server } from '../../../lib/contract/server.ts';
-import { call } from '../api/call.ts';
 import { instance, loadInstance } from '../state/instance.ts';
-import { Button } from './button.tsx';
-import { useCreateKey } from './create-key.ts';
-import { ErrorNotice } from './error-notice.tsx';
-import { TextField, useTask } from './form.tsx';
+import { Form, TextField, useForm } from './form.tsx';
+import { useCreate } from './use-create.ts';
 
 /** A form that creates a server. `name` is the initial name; `onCreated` gets the new server. */
-export function NewServerForm({ name: initialName = '', onCreated }: { name?: string; onCreated: (server: Server) => void }): JSX.Element {
-  const name = useSignal(initialName);
-  const task = useTask();
-  const key = useCreateKey();
+export function NewServerForm({ name = '', onCreated }: { name?: string; onCreated: (server: Server) => void }): JSX.Element {
+  const form = useForm({ name });
+  const create = useCreate();
   useEffect(() => {
     loadInstance().catch(() => undefined); // the form works without it
   }, []);
   if (instance.value?.serverCreation === 'operators') return <p>Only operators of this installation can create servers.</p>;
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const body = { name: name.value };
-      const server = await call<Server>('POST', '/api/servers', body, { key: key.of(body) });
-      key.done();
-      onCreated(server);
-    });
-  };
   return (
-    <form class="form" onSubmit={submit}>
-      <TextField
-        label="Server name"
-        required
-        value={name.value}
-        onValue={(value) => (name.value = value)}
-        error={task.error?.at('/name')}
-      />
-      <ErrorNotice error={task.error} shown={['/name']} />
-      <Button type="submit" variant="main" busy={task.busy}>
-        Create server
-      </Button>
-    </form>
+    <Form form={form} run={async () => onCreated(await create<Server>('/api/servers', form.now))} action="Create server" stacked>
+      <TextField label="Server name" required {...form.field('name')} />
+    </Form>
   );
 }

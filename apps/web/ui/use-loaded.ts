@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { type ApiError, asApiError } from '../api/call.ts';
+import { type ApiError, asApiError, call } from '../api/call.ts';
 
 /** Data that was loaded for a page, and the state of the loading. */
 export interface Loaded<T> {
@@ -13,7 +13,7 @@ export interface Loaded<T> {
   set: (value: T) => void;
 }
 
-/** Loads data that the gateway does not send, when the component is shown and whenever `deps` changes. The result of an outdated request is ignored. */
+/** Runs `load` when the component is shown and whenever `deps` changes. The value of an outdated run is ignored. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, deps: readonly unknown[]): Loaded<T> {
   const value = useSignal<T | undefined>(undefined);
   const error = useSignal<ApiError | null>(null);
@@ -42,3 +42,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, deps: re
     },
   };
 }
+
+/** Loads a resource of the API: when the component is shown, and whenever its path or `deps` changes. */
+export const useGet = <T>(path: string, ...deps: readonly unknown[]): Loaded<T> =>
+  useLoaded<T>((signal) => call('GET', path, undefined, { signal }), [path, ...deps]);

@@ -6,8 +6,9 @@ import type { Channel } from '../../../../lib/contract/channel.ts';
 import { call, path } from '../../api/call.ts';
 import { putChannel, servers } from '../../state/servers.ts';
 import { openChannel } from '../../state/start.ts';
-import { useTask } from '../../ui/form.tsx';
+import { Spinner } from '../../ui/loading.tsx';
 import { showToast } from '../../ui/toast.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { type ChannelContext, channelContextOf, holdsMessages } from '../channel-context.ts';
 import { NotFound, PageHeader } from '../page.tsx';
 import { MembersPanel } from '../panels/members-panel.tsx';
@@ -23,10 +24,8 @@ const wide = window.matchMedia('(min-width: 1100px)');
 
 /** The page of a channel that is not in a list. An archived thread is loaded by its id; for other channels the API's error is shown. */
 function UnlistedChannel({ channelId }: { channelId: string }): JSX.Element {
-  const task = useTask();
-  const load = (): void => void task.run(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)));
-  useEffect(load, [channelId]);
-  return task.error ? <NotFound error={task.error} retry={load} /> : <p class="spinner">Loading…</p>;
+  const { error, reload } = useLoaded(async () => putChannel(await call<Channel>('GET', path`/api/channels/${channelId}`)), [channelId]);
+  return error ? <NotFound error={error} retry={reload} /> : <Spinner />;
 }
 
 /** Leaves the page of a channel that is deleted or hidden while it is open, or whose server the user was removed from. */

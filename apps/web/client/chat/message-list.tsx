@@ -8,6 +8,7 @@ import { pinChanges } from '../../state/pins.ts';
 import { reads } from '../../state/reads.ts';
 import { myId } from '../../state/session.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { Spinner } from '../../ui/loading.tsx';
 import { type ChannelContext, pathOf } from '../channel-context.ts';
 import { AgeGate, isAgeConfirmed } from './age-gate.tsx';
 import { editing } from './composing.ts';
@@ -143,7 +144,7 @@ function List({ context, jumpTo }: { context: ChannelContext; jumpTo: string | u
               context={context}
             />
           )}
-          {isEmpty && status === 'loading' && <p class="spinner">Loading…</p>}
+          {isEmpty && status === 'loading' && <Spinner />}
           {isEmpty && typeof status === 'object' && <ErrorNotice error={status} retry={() => void model.toNewest()} />}
           {rowsOf(messages, from, to, hasOlder, model.readTo.value, myId()).map(({ message, grouped, day, fresh }) => (
             <MessageItem key={message.id} {...{ message, grouped, day, fresh, context }} isHighlighted={highlighted === message.id} />

@@ -2,11 +2,12 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { DirectoryApp } from '../../../../lib/contract/discovery.ts';
 import { Avatar } from '../../ui/avatar.tsx';
-import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
+import { DialogButton } from '../../ui/dialog.tsx';
+import { AddAppDialog } from './add-app-dialog.tsx';
 
 /** An app in the App Directory: its description, its bot, and the button to add it. */
-export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }): JSX.Element {
+export function AppCard({ app }: { app: DirectoryApp }): JSX.Element {
   const { id, name, description, iconUrl, bot, serverCount } = app;
   const heading = useId();
   return (
@@ -27,11 +28,11 @@ export function AppCard({ app, onAdd }: { app: DirectoryApp; onAdd: () => void }
       </header>
       <p class="card-text">{description}</p>
       <p class="soft">In {countOf(serverCount, 'server')}</p>
-      <p class="card-action">
-        <Button variant="main" aria-label={`Add to a server: ${name}`} onClick={onAdd}>
+      <div class="card-action">
+        <DialogButton variant="main" aria-label={`Add to a server: ${name}`} dialog={(close) => <AddAppDialog app={app} onClose={close} />}>
           Add to a server
-        </Button>
-      </p>
+        </DialogButton>
+      </div>
     </article>
   );
 }

@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
-import type { DirectoryApp, DirectoryPage } from '../../../../lib/contract/discovery.ts';
+import type { DirectoryPage } from '../../../../lib/contract/discovery.ts';
 import { call, query } from '../../api/call.ts';
-import { TextField } from '../../ui/form.tsx';
+import { bind, TextField } from '../../ui/form.tsx';
 import { PageHeader } from '../page.tsx';
-import { AddAppDialog } from './add-app-dialog.tsx';
 import { AppCard } from './app-card.tsx';
 import { ListingView } from './listing-view.tsx';
 import { useListing } from './use-listing.ts';
@@ -13,7 +12,6 @@ import { useListing } from './use-listing.ts';
 /** The App Directory: bots that can be added to servers; verified ones first, then by number of servers. */
 export function AppsPage(): JSX.Element {
   const text = useSignal('');
-  const adding = useSignal<DirectoryApp | null>(null);
   const q = text.value.trim();
   const listing = useListing(
     (offset, signal) =>
@@ -30,23 +28,16 @@ export function AppsPage(): JSX.Element {
       </PageHeader>
       <div class="discovery-body">
         <div class="discovery-search" role="search">
-          <TextField
-            label="Search apps"
-            type="search"
-            placeholder="Name, description or bot username"
-            value={text.value}
-            onValue={(value) => (text.value = value)}
-          />
+          <TextField label="Search apps" type="search" placeholder="Name, description or bot username" {...bind(text)} />
         </div>
         <ListingView
           listing={listing}
           noun="app"
           searching={q !== ''}
           empty="No apps are listed yet. Developers can list their apps in the developer portal."
-          card={(app) => <AppCard app={app} onAdd={() => (adding.value = app)} />}
+          card={(app) => <AppCard app={app} />}
         />
       </div>
-      {adding.value && <AddAppDialog app={adding.value} onClose={() => (adding.value = null)} />}
     </main>
   );
 }

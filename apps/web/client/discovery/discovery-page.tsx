@@ -4,7 +4,7 @@ import { limits } from '../../../../lib/base/limits.ts';
 import type { DiscoveryCategory } from '../../../../lib/contract/community.ts';
 import type { DiscoveryPage as Page } from '../../../../lib/contract/discovery.ts';
 import { call, query } from '../../api/call.ts';
-import { SelectField, TextField } from '../../ui/form.tsx';
+import { bind, SelectField, TextField } from '../../ui/form.tsx';
 import { PageHeader } from '../page.tsx';
 import { categoryChoices } from './categories.ts';
 import { ListingView } from './listing-view.tsx';
@@ -38,19 +38,8 @@ export function DiscoveryPage(): JSX.Element {
       </PageHeader>
       <div class="discovery-body">
         <div class="discovery-search" role="search">
-          <TextField
-            label="Search servers"
-            type="search"
-            placeholder="Name, description or keyword"
-            value={text.value}
-            onValue={(value) => (text.value = value)}
-          />
-          <SelectField
-            label="Category"
-            options={[{ value: all, label: 'All' }, ...categoryChoices]}
-            value={category.value}
-            onValue={(value) => (category.value = value)}
-          />
+          <TextField label="Search servers" type="search" placeholder="Name, description or keyword" {...bind(text)} />
+          <SelectField label="Category" options={[{ value: all, label: 'All' }, ...categoryChoices]} {...bind(category)} />
         </div>
         <ListingView
           listing={listing}

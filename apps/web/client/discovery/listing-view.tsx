@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import type { Listing } from './use-listing.ts';
 import './discovery.css';
 
@@ -22,15 +22,14 @@ export function ListingView<T extends { id: string }>({
   empty: string;
   card: (item: T) => ComponentChildren;
 }): JSX.Element {
-  const { items, error, busy, hasMore, isCapped } = listing;
+  const { items, busy, hasMore, isCapped } = listing;
   const summary = (count: number): string => {
     if (count === 0) return searching ? `No ${noun}s found.` : empty;
     return hasMore ? `Showing the first ${count} ${noun}s` : countOf(count, noun);
   };
   return (
     <div aria-busy={busy}>
-      <ErrorNotice error={error} retry={listing.retry} />
-      {!items && !error && <p class="spinner">Loading…</p>}
+      <Loading of={{ value: items, error: listing.error, reload: listing.retry }} />
       {items && (
         <p class="soft" role="status">
           {summary(items.length)}

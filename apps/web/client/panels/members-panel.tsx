@@ -8,6 +8,8 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import type { ChannelContext } from '../channel-context.ts';
 import { colorOf, roleStyle, TagMark } from '../chat/name.tsx';
 import { openProfile } from '../people/open-profile.ts';
@@ -153,15 +155,12 @@ function MemberList({ serverId }: { serverId: string }): JSX.Element {
 /** The members of the channel's server. */
 export function MembersPanel({ context, onClose }: { context: ChannelContext; onClose: () => void }): JSX.Element {
   const serverId = context.serverId ?? '';
-  const task = useTask();
   // In a large server not all presences are kept up to date, so loaded members may be outdated.
   const isLarge = (membersOf(serverId)?.size ?? 0) > membersWatched;
-  const load = (): void => void task.run(() => loadMembers(serverId, isLarge));
-  useEffect(load, [serverId]);
+  const { error, reload } = useLoaded(() => loadMembers(serverId, isLarge), [serverId]);
   return (
     <Panel title="Members" onClose={onClose} flush>
-      {task.error && <ErrorNotice error={task.error} retry={load} />}
-      {membersOf(serverId) ? <MemberList serverId={serverId} /> : !task.error && <p class="spinner">Loading…</p>}
+      <Loading of={{ value: membersOf(serverId), error, reload }}>{() => <MemberList serverId={serverId} />}</Loading>
     </Panel>
   );
 }

@@ -7,7 +7,7 @@ import { mergeUsersOf } from '../../state/people.ts';
 import { editedPin, pinChanges } from '../../state/pins.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { showError } from '../../ui/toast.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { type ChannelContext, pathOf } from '../channel-context.ts';
@@ -40,8 +40,7 @@ export function PinsPanel({ context, onClose }: { context: ChannelContext; onClo
   const mayUnpin = serverId === null || may('Manage Messages', serverId, channel);
   return (
     <Panel title="Pinned messages" onClose={onClose}>
-      <ErrorNotice error={pins.error} retry={pins.reload} />
-      {!pins.value && !pins.error && <p class="spinner">Loading…</p>}
+      <Loading of={pins} />
       {pins.value?.length === 0 && <p class="soft">No pinned messages yet.</p>}
       <ul class="pin-list">
         {pins.value?.map((message) => (

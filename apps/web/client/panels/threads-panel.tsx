@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { Archive } from 'lucide';
 import type { JSX } from 'preact';
 import type { Channel } from '../../../../lib/contract/channel.ts';
@@ -7,11 +6,12 @@ import { may } from '../../state/rights.ts';
 import { channels, putChannel } from '../../state/servers.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { DialogButton } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { creationTimeOf } from '../../ui/times.ts';
 import { showError } from '../../ui/toast.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { type ChannelContext, mayWrite, pathOf } from '../channel-context.ts';
 import { Panel } from './panel.tsx';
 import './panels.css';
@@ -49,32 +49,29 @@ function ThreadRow({ thread, canManage, reload }: { thread: Channel; canManage: 
 /** The threads of a channel, including archived ones, latest activity first. */
 export function ThreadsPanel({ context, onClose }: { context: ChannelContext; onClose: () => void }): JSX.Element {
   const { channelId, serverId, channel } = context;
-  const isStarting = useSignal(false);
   const knownThreads = [...channels.value.values()].filter(({ parentId, kind }) => kind === 'thread' && parentId === channelId);
   // The list is loaded again when a thread is created, archived or unarchived elsewhere.
-  const threads = useLoaded(
-    (signal) => call<Channel[]>('GET', path`/api/channels/${channelId}/threads`, undefined, { signal }),
-    [channelId, knownThreads.map(({ id, archived }) => `${id}${archived}`).join()],
+  const threads = useGet<Channel[]>(
+    path`/api/channels/${channelId}/threads`,
+    knownThreads.map(({ id, archived }) => `${id}${archived}`).join(),
   );
   const canManage = may('Manage Channels', serverId, channel);
   return (
     <Panel title="Threads" onClose={onClose}>
       {mayWrite(context) && (
-        <p>
-          <Button variant="main" onClick={() => (isStarting.value = true)}>
+        <div>
+          <DialogButton variant="main" dialog={(close) => <ThreadDialog channelId={channelId} onClose={close} />}>
             Start a thread
-          </Button>
-        </p>
+          </DialogButton>
+        </div>
       )}
-      <ErrorNotice error={threads.error} retry={threads.reload} />
-      {!threads.value && !threads.error && <p class="spinner">Loading…</p>}
+      <Loading of={threads} />
       {threads.value?.length === 0 && <p class="soft">No threads yet.</p>}
       <ul>
         {threads.value?.map((thread) => (
           <ThreadRow key={thread.id} thread={channels.value.get(thread.id) ?? thread} canManage={canManage} reload={threads.reload} />
         ))}
       </ul>
-      {isStarting.value && <ThreadDialog channelId={channelId} onClose={() => (isStarting.value = false)} />}
     </Panel>
   );
 }

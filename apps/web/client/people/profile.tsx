@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { Server } from '../../../../lib/contract/server.ts';
 import type { Profile } from '../../../../lib/contract/user.ts';
-import { call, path, query } from '../../api/call.ts';
+import { path, query } from '../../api/call.ts';
 import { openDm } from '../../state/dms.ts';
 import { membersOf, presenceOf, userOf } from '../../state/people.ts';
 import { servers } from '../../state/servers.ts';
@@ -12,9 +12,10 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { useTask } from '../../ui/form.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { dateOf } from '../../ui/times.ts';
 import { askToLeave } from '../../ui/unsaved.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { Markup } from '../chat/markup.tsx';
 import { roleStyle, TagMark } from '../chat/name.tsx';
 import { MemberActions } from '../settings/member-actions.tsx';
@@ -154,19 +155,10 @@ function OpenProfile({ userId, serverId }: { userId: string; serverId: string | 
   const close = (): void => {
     profileOpen.value = null;
   };
-  const profile = useLoaded(
-    (signal) =>
-      call<Profile>('GET', path`/api/users/${userId}/profile` + query({ serverId: serverId ?? undefined }), undefined, { signal }),
-    [userId, serverId],
-  );
+  const profile = useGet<Profile>(path`/api/users/${userId}/profile` + query({ serverId: serverId ?? undefined }));
   return (
     <Dialog title={profile.value?.user.displayName ?? userOf(userId)?.displayName ?? 'Profile'} onClose={close}>
-      <ErrorNotice error={profile.error} retry={profile.reload} />
-      {profile.value ? (
-        <ProfileBody profile={profile.value} serverId={serverId} onClose={close} />
-      ) : (
-        !profile.error && <p class="spinner">Loading…</p>
-      )}
+      <Loading of={profile}>{(found) => <ProfileBody profile={found} serverId={serverId} onClose={close} />}</Loading>
     </Dialog>
   );
 }

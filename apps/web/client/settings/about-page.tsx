@@ -1,21 +1,18 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { hasMoreMembers, loadMembers, membersOf, nameOf } from '../../state/people.ts';
 import { myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { useTask } from '../../ui/form.tsx';
 import { creationTimeOf } from '../../ui/times.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { TypeMarks } from '../discovery/type-marks.tsx';
 import { useMembers } from '../people/use-member.ts';
 import { LeaveServer } from './leave-or-transfer.tsx';
 
 /** Information about a server for every member, and the button to leave it. */
 export function AboutPage({ server }: { server: Server }): JSX.Element {
-  const task = useTask();
-  const load = (): void => void task.run(() => loadMembers(server.id));
-  useEffect(load, [server.id]);
+  const { error, reload } = useLoaded(() => loadMembers(server.id), [server.id]);
   const members = membersOf(server.id);
   useMembers(server.id, [server.ownerId]);
   return (
@@ -35,7 +32,7 @@ export function AboutPage({ server }: { server: Server }): JSX.Element {
           <dd>{creationTimeOf(server.id)}</dd>
         </dl>
       </div>
-      <ErrorNotice error={task.error} retry={load} />
+      <ErrorNotice error={error} retry={reload} />
       {server.ownerId !== myId() && <LeaveServer server={server} />}
     </>
   );

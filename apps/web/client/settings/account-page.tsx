@@ -1,16 +1,14 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { OwnSession } from '../../../../lib/contract/auth.ts';
 import { ApiError, call, path } from '../../api/call.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { ConfirmButton } from '../../ui/dialog.tsx';
+import { Form, TextField, useForm } from '../../ui/form.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { NewPasswordField } from '../../ui/new-password-field.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { DataExport } from './data-export.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { needsLogin, OwnCodeField, OwnPasswordField, toCode, useOwnSignIn } from './own-password-field.tsx';
@@ -20,67 +18,35 @@ import { TwoFactorSection } from './two-factor.tsx';
 const sessionsPath = '/api/users/@me/sessions';
 
 function PasswordForm({ onChanged }: { onChanged: () => void }): JSX.Element {
-  const current = useSignal('');
-  const next = useSignal('');
-  const repeated = useSignal('');
-  const code = useSignal('');
-  const task = useTask();
+  const empty = { currentPassword: '', newPassword: '', repeated: '', code: '' };
+  const form = useForm(empty);
+  const { currentPassword, newPassword, repeated, code } = form.now;
   const change = async (): Promise<void> => {
-    if (next.value !== repeated.value)
+    if (newPassword !== repeated)
       throw new ApiError(0, {
         message: 'The new passwords don’t match.',
         errors: [{ path: '/repeated', message: 'Enter the same password again.' }],
       });
-    await call('PUT', '/api/users/@me/password', { currentPassword: current.value, newPassword: next.value, ...toCode(code) });
+    await call('PUT', '/api/users/@me/password', { currentPassword, newPassword, ...toCode(code) });
     await loadOwnSignIn().catch(() => undefined); // the password is changed anyway
+    form.set(empty);
+    showToast('Password changed. All other devices have been logged out.');
+    onChanged();
   };
   const isFirst = ownSignIn.value?.hasPassword === false;
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(change).then((done) => {
-      if (!done) return;
-      current.value = next.value = repeated.value = code.value = '';
-      showToast('Password changed. All other devices have been logged out.');
-      onChanged();
-    });
-  };
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={change} action={isFirst ? 'Set password' : 'Change password'} disabled={needsLogin()}>
       <h3>{isFirst ? 'Set a password' : 'Change password'}</h3>
       <p class="soft">This logs you out on all other devices.</p>
-      <OwnPasswordField
-        label="Current password"
-        value={current.value}
-        onValue={(value) => (current.value = value)}
-        error={task.error?.at('/currentPassword')}
-      />
-      <NewPasswordField
-        label="New password"
-        value={next.value}
-        onValue={(value) => (next.value = value)}
-        error={task.error?.at('/newPassword')}
-      />
-      <TextField
-        label="Confirm new password"
-        type="password"
-        required
-        autocomplete="new-password"
-        value={repeated.value}
-        onValue={(value) => (repeated.value = value)}
-        error={task.error?.at('/repeated')}
-      />
-      <OwnCodeField code={code} error={task.error} />
-      <ErrorNotice error={task.error} shown={['/currentPassword', '/newPassword', '/repeated', '/code']} />
-      <div class="actions">
-        <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>
-          {isFirst ? 'Set password' : 'Change password'}
-        </Button>
-      </div>
-    </form>
+      <OwnPasswordField label="Current password" {...form.field('currentPassword')} />
+      <NewPasswordField label="New password" {...form.field('newPassword')} />
+      <TextField label="Confirm new password" type="password" required autocomplete="new-password" {...form.field('repeated')} />
+      <OwnCodeField {...form.field('code')} />
+    </Form>
   );
 }
 
-function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () => void }): JSX.Element {
+function SessionRow({ session, logOut }: { session: OwnSession; logOut: () => Promise<void> }): JSX.Element {
   const { device, address, lastUsedAt, current } = session;
   return (
     <li class="settings-row">
@@ -92,9 +58,15 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
         </span>
       </span>
       {!current && (
-        <Button aria-label={`Log out ${device}`} onClick={onLogOut}>
+        <ConfirmButton
+          aria-label={`Log out ${device}`}
+          question={`Log out ${device}?`}
+          text="The device is logged out immediately."
+          action="Log out"
+          run={logOut}
+        >
           Log out
-        </Button>
+        </ConfirmButton>
       )}
     </li>
   );
@@ -102,40 +74,42 @@ function SessionRow({ session, onLogOut }: { session: OwnSession; onLogOut: () =
 
 /** The account page: the user's sessions, sign-in, password, two-factor authentication and data, and the deletion of the account. */
 export function AccountPage(): JSX.Element {
-  const sessions = useLoaded<OwnSession[]>((signal) => call('GET', sessionsPath, undefined, { signal }), []);
+  const sessions = useGet<OwnSession[]>(sessionsPath);
   useOwnSignIn();
-  const loggingOut = useSignal<OwnSession | 'others' | null>(null);
-  const list = sessions.value && [...sessions.value].sort((one, other) => Number(other.current) - Number(one.current));
-  const close = (): void => {
-    loggingOut.value = null;
+  const list = sessions.value?.toSorted((one, other) => Number(other.current) - Number(one.current));
+  const logOut = async ({ id }: OwnSession): Promise<void> => {
+    await call('DELETE', path`/api/users/@me/sessions/${id}`).catch((fault: unknown) => {
+      if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // the session has already ended
+    });
+    sessions.set((list ?? []).filter((one) => one.current || one.id !== id));
+    showToast('The device has been logged out.');
   };
-  const logOut = async (): Promise<void> => {
-    const target = loggingOut.value;
-    if (target === null) return;
-    if (target === 'others') await call('DELETE', sessionsPath);
-    else
-      await call('DELETE', path`/api/users/@me/sessions/${target.id}`).catch((fault: unknown) => {
-        if (!(fault instanceof ApiError) || fault.status !== 404) throw fault; // the session has already ended
-      });
-    sessions.set((list ?? []).filter(({ id, current }) => current || (target !== 'others' && id !== target.id)));
-    showToast(target === 'others' ? 'All other devices have been logged out.' : 'The device has been logged out.');
+  const logOutOthers = async (): Promise<void> => {
+    await call('DELETE', sessionsPath);
+    sessions.set((list ?? []).filter(({ current }) => current));
+    showToast('All other devices have been logged out.');
   };
   return (
     <>
       <section class="settings-block" aria-labelledby="devices">
         <h3 id="devices">Devices</h3>
         <p class="soft">You are logged in on these devices. Log out any that you don’t recognize, then change your password.</p>
-        <ErrorNotice error={sessions.error} retry={sessions.reload} />
-        {!list && !sessions.error && <p class="spinner">Loading…</p>}
+        <Loading of={sessions} />
         <ul class="settings-list">
           {list?.map((session) => (
-            <SessionRow key={session.id} session={session} onLogOut={() => (loggingOut.value = session)} />
+            <SessionRow key={session.id} session={session} logOut={() => logOut(session)} />
           ))}
         </ul>
         {list && list.length > 1 && (
-          <Button variant="danger" onClick={() => (loggingOut.value = 'others')}>
+          <ConfirmButton
+            variant="danger"
+            question="Log out all other devices?"
+            text="You stay logged in on this device."
+            action="Log out"
+            run={logOutOthers}
+          >
             Log out all other devices
-          </Button>
+          </ConfirmButton>
         )}
       </section>
       <PasswordForm onChanged={sessions.reload} />
@@ -143,16 +117,6 @@ export function AccountPage(): JSX.Element {
       <SignInSection />
       <DataExport />
       <DeleteAccount />
-      {loggingOut.value && (
-        <Confirm
-          title={loggingOut.value === 'others' ? 'Log out all other devices?' : `Log out ${loggingOut.value.device}?`}
-          action="Log out"
-          run={logOut}
-          onClose={close}
-        >
-          <p>{loggingOut.value === 'others' ? 'You stay logged in on this device.' : 'The device is logged out immediately.'}</p>
-        </Confirm>
-      )}
     </>
   );
 }

@@ -9,10 +9,10 @@ import { loadMembers, mergeUser } from '../../state/people.ts';
 import { may } from '../../state/rights.ts';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { bind, TextField } from '../../ui/form.tsx';
+import { Loading, MoreButton } from '../../ui/loading.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { useMembers } from '../people/use-member.ts';
 import { actorOf, changesOf, sentenceOf } from './audit-texts.ts';
 
@@ -56,9 +56,8 @@ const textOf = (server: Server, entry: AuditEntry): string =>
 /** The audit log of a server, newest first: who did what to whom. */
 export function AuditPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/audit-log`;
-  const log = useLoaded<Page>((signal) => call('GET', at, undefined, { signal }), [server.id]);
+  const log = useGet<Page>(at);
   const text = useSignal('');
-  const more = useTask();
   useEffect(() => {
     // An account that is in neither list is shown by its id.
     loadMembers(server.id).catch(() => undefined);
@@ -69,27 +68,19 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
   }, [server.id]);
   const page = log.value;
   useMembers(server.id, [...new Set(page?.items.map(({ actorId }) => actorId))]);
-  const loadMore = (): void =>
-    void more.run(async () => {
-      const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));
-      log.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
-    });
+  const loadMore = async (): Promise<void> => {
+    const older = await call<Page>('GET', at + query({ before: page?.items.at(-1)?.id }));
+    log.set({ items: [...(page?.items ?? []), ...older.items], hasMore: older.hasMore });
+  };
   const filter = foldSearch(text.value.trim());
   const shown = page?.items.filter((entry) => filter === '' || textOf(server, entry).includes(filter)) ?? [];
   return (
     <>
       <div class="settings-line settings-end">
-        <TextField
-          label="Filter entries"
-          type="search"
-          placeholder="Name, word or ID"
-          value={text.value}
-          onValue={(value) => (text.value = value)}
-        />
+        <TextField label="Filter entries" type="search" placeholder="Name, word or ID" {...bind(text)} />
         <Button onClick={log.reload}>Refresh</Button>
       </div>
-      <ErrorNotice error={log.error} retry={log.reload} />
-      {!page && !log.error && <p class="spinner">Loading…</p>}
+      <Loading of={log} />
       {page && (
         <p class="soft" role="status">
           {filter !== '' && `${shown.length} of `}
@@ -102,14 +93,7 @@ export function AuditPage({ server }: { server: Server }): JSX.Element {
           <Entry key={entry.id} entry={entry} server={server} />
         ))}
       </ol>
-      <ErrorNotice error={more.error} />
-      {page?.hasMore && (
-        <div>
-          <Button busy={more.busy} onClick={loadMore}>
-            Show older entries
-          </Button>
-        </div>
-      )}
+      {page?.hasMore && <MoreButton load={loadMore}>Show older entries</MoreButton>}
     </>
   );
 }

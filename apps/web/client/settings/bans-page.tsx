@@ -1,77 +1,52 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { Ban } from '../../../../lib/contract/member.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path, query } from '../../api/call.ts';
 import { Avatar } from '../../ui/avatar.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { ConfirmButton } from '../../ui/dialog.tsx';
+import { Form, TextField, useForm } from '../../ui/form.tsx';
+import { Loading, MoreButton } from '../../ui/loading.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 
 /** Bans an account that is not in the server, by its id. */
 function BanById({ serverId, onBanned }: { serverId: string; onBanned: () => void }): JSX.Element {
-  const id = useSignal('');
-  const reason = useSignal('');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task
-      .run(() => call('PUT', path`/api/servers/${serverId}/bans/${id.value.trim()}`, { reason: reason.value || null }))
-      .then((done) => {
-        if (!done) return;
-        id.value = '';
-        reason.value = '';
-        showToast('Account banned.');
-        onBanned();
-      });
+  const form = useForm({ id: '', reason: '' });
+  const { id, reason } = form.now;
+  const ban = async (): Promise<void> => {
+    await call('PUT', path`/api/servers/${serverId}/bans/${id.trim()}`, { reason: reason || null });
+    form.set({ id: '', reason: '' });
+    showToast('Account banned.');
+    onBanned();
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={ban} action="Ban" variant="danger">
       <h3>Ban an account by ID</h3>
       <p class="soft">Use this to ban someone who is not in the server. To ban a member, go to Members.</p>
-      <TextField label="Account ID" required autocomplete="off" value={id.value} onValue={(value) => (id.value = value)} />
-      <TextField
-        label="Reason (optional)"
-        value={reason.value}
-        onValue={(value) => (reason.value = value)}
-        error={task.error?.at('/reason')}
-      />
-      <ErrorNotice error={task.error} shown={['/reason']} />
-      <div class="actions">
-        <Button type="submit" variant="danger" busy={task.busy}>
-          Ban
-        </Button>
-      </div>
-    </form>
+      <TextField label="Account ID" required autocomplete="off" {...form.bind('id')} />
+      <TextField label="Reason (optional)" {...form.field('reason')} />
+    </Form>
   );
 }
 
 /** The bans of a server with their reasons, newest first. Bans can be lifted and added. */
 export function BansPage({ server }: { server: Server }): JSX.Element {
   const at = path`/api/servers/${server.id}/bans`;
-  const bans = useLoaded<Ban[]>((signal) => call('GET', at, undefined, { signal }), [server.id]);
-  const unbanning = useSignal<Ban | null>(null);
-  const more = useTask();
+  const bans = useGet<Ban[]>(at);
   const list = bans.value;
-  const loadMore = (): void =>
-    void more.run(async () => {
-      const older = await call<Ban[]>('GET', at + query({ before: list?.at(-1)?.user.id }));
-      bans.set([...(list ?? []), ...older]);
-    });
-  const unban = async (): Promise<void> => {
-    const id = unbanning.value?.user.id ?? '';
+  const loadMore = async (): Promise<void> => {
+    const older = await call<Ban[]>('GET', at + query({ before: list?.at(-1)?.user.id }));
+    bans.set([...(list ?? []), ...older]);
+  };
+  const unban = async (id: string): Promise<void> => {
     await call('DELETE', path`/api/servers/${server.id}/bans/${id}`);
     bans.set((list ?? []).filter(({ user }) => user.id !== id));
   };
   return (
     <>
-      <ErrorNotice error={bans.error} retry={bans.reload} />
-      {!list && !bans.error && <p class="spinner">Loading…</p>}
+      <Loading of={bans} />
       {list?.length === 0 && <p>Nobody is banned.</p>}
       <ul class="settings-list">
         {list?.map((ban) => (
@@ -84,26 +59,20 @@ export function BansPage({ server }: { server: Server }): JSX.Element {
                 {shortMomentOf(ban.createdAt)}
               </time>
             </span>
-            <Button aria-label={`Unban ${ban.user.displayName}`} onClick={() => (unbanning.value = ban)}>
+            <ConfirmButton
+              aria-label={`Unban ${ban.user.displayName}`}
+              question={`Unban ${ban.user.displayName}?`}
+              text="They can rejoin with an invite or through Discovery."
+              action="Unban"
+              run={() => unban(ban.user.id)}
+            >
               Unban
-            </Button>
+            </ConfirmButton>
           </li>
         ))}
       </ul>
-      {list && list.length > 0 && list.length % limits.bansListed === 0 && (
-        <div>
-          <Button busy={more.busy} onClick={loadMore}>
-            Show older bans
-          </Button>
-        </div>
-      )}
-      <ErrorNotice error={more.error} />
+      {list && list.length > 0 && list.length % limits.bansListed === 0 && <MoreButton load={loadMore}>Show older bans</MoreButton>}
       <BanById serverId={server.id} onBanned={bans.reload} />
-      {unbanning.value && (
-        <Confirm title={`Unban ${unbanning.value.user.displayName}?`} action="Unban" run={unban} onClose={() => (unbanning.value = null)}>
-          <p>They can rejoin with an invite or through Discovery.</p>
-        </Confirm>
-      )}
     </>
   );
 }

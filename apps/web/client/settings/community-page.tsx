@@ -1,38 +1,42 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { CommunityInput, CommunitySettings } from '../../../../lib/contract/community.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { changeServer } from '../../state/servers.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { ConfirmButton } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form.tsx';
-import { type Loaded, useLoaded } from '../../ui/use-loaded.ts';
-import { DraftForm, useDraftTask } from './draft.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { type Loaded, useGet } from '../../ui/use-loaded.ts';
+import { DraftForm, useDraft } from './draft.tsx';
 
-/** Loads the Community and Discovery settings of a server. They are loaded again when someone turns them on or off, or the number of channels changes. */
-export const useCommunity = (server: Server): Loaded<CommunitySettings> =>
-  useLoaded(
-    (signal) => call('GET', path`/api/servers/${server.id}/community`, undefined, { signal }),
-    [server.id, server.community, server.listed, server.channels.length],
-  );
+/**
+ * Loads the Community and Discovery settings of a server. They are loaded again when someone turns them on or off, or the number of channels changes. `set`
+ * changes the server, too.
+ */
+export function useCommunity(server: Server): Loaded<CommunitySettings> {
+  const { id, community, listed, channels } = server;
+  const loaded = useGet<CommunitySettings>(path`/api/servers/${id}/community`, community, listed, channels.length);
+  const set = (found: CommunitySettings): void => {
+    loaded.set(found);
+    changeServer(id, (one) => ({ ...one, community: found.community, listed: found.discovery.listed }));
+  };
+  return { ...loaded, set };
+}
 
 /** The select values for a new channel and for no channel. */
 const newChannel = 'new';
 const noChannel = '';
 
-function ChannelForm({
-  server,
-  settings,
-  onSaved,
-}: {
+/** The props of a form that changes the settings of a server. */
+export interface CommunityFormProps {
   server: Server;
   settings: CommunitySettings;
   onSaved: (settings: CommunitySettings) => void;
-}): JSX.Element {
+}
+
+function ChannelForm({ server, settings, onSaved }: CommunityFormProps): JSX.Element {
   const isOn = settings.community;
-  const { draft, task } = useDraftTask({
+  const draft = useDraft({
     rulesChannelId: settings.rulesChannelId ?? noChannel,
     updatesChannelId: settings.updatesChannelId ?? noChannel,
   });
@@ -57,29 +61,18 @@ function ChannelForm({
   };
   const missing = !isOn && (now.rulesChannelId === noChannel || now.updatesChannelId === noChannel);
   return (
-    <DraftForm
-      draft={draft}
-      task={task}
-      save={save}
-      shown={['/rulesChannelId', '/updatesChannelId']}
-      label={isOn ? 'Save' : 'Turn on Community'}
-      disabled={missing}
-    >
+    <DraftForm draft={draft} save={save} label={isOn ? 'Save' : 'Turn on Community'} disabled={missing}>
       <SelectField
         label="Rules channel"
         hint="Where new members read the rules."
         options={choices(settings.rulesChannelId, 'Create a new rules channel')}
-        value={now.rulesChannelId}
-        onValue={(rulesChannelId) => draft.set({ rulesChannelId })}
-        error={task.error?.at('/rulesChannelId')}
+        {...draft.field('rulesChannelId')}
       />
       <SelectField
         label="Updates channel"
         hint="Where moderators get updates from the platform. A new channel is hidden from @everyone."
         options={choices(settings.updatesChannelId, 'Create a new moderators-only channel')}
-        value={now.updatesChannelId}
-        onValue={(updatesChannelId) => draft.set({ updatesChannelId })}
-        error={task.error?.at('/updatesChannelId')}
+        {...draft.field('updatesChannelId')}
       />
       {missing && <p class="hint">Choose both channels to turn on Community.</p>}
     </DraftForm>
@@ -89,40 +82,35 @@ function ChannelForm({
 /** The page that turns Community on with its two channels, changes them, and turns it off. */
 export function CommunityPage({ server }: { server: Server }): JSX.Element {
   const community = useCommunity(server);
-  const isTurningOff = useSignal(false);
   const settings = community.value;
-  const applySettings = (found: CommunitySettings): void => {
-    community.set(found);
-    changeServer(server.id, (one) => ({ ...one, community: found.community, listed: found.discovery.listed }));
-  };
   const turnOff = async (): Promise<void> =>
-    applySettings(await call<CommunitySettings>('PUT', path`/api/servers/${server.id}/community`, { enabled: false }));
+    community.set(await call<CommunitySettings>('PUT', path`/api/servers/${server.id}/community`, { enabled: false }));
   return (
     <>
       <p class="soft">A Community server has a rules channel and a channel for moderators, and can be listed in Discovery.</p>
-      <ErrorNotice error={community.error} retry={community.reload} />
-      {!settings && !community.error && <p class="spinner">Loading…</p>}
+      <Loading of={community} />
       {settings && (
         <>
           <p role="status">
             Community is <strong>{settings.community ? 'on' : 'off'}</strong>.
           </p>
-          <ChannelForm server={server} settings={settings} onSaved={applySettings} />
+          <ChannelForm server={server} settings={settings} onSaved={community.set} />
         </>
       )}
       {settings?.community && (
         <section class="settings-block">
           <h3>Turn off Community</h3>
           <p class="soft">The server is removed from Discovery. Both channels and the Discovery settings are kept.</p>
-          <Button variant="danger" onClick={() => (isTurningOff.value = true)}>
+          <ConfirmButton
+            variant="danger"
+            question="Turn off Community?"
+            text={server.listed ? 'The server is removed from Discovery immediately.' : 'The two channels are kept as ordinary channels.'}
+            action="Turn off"
+            run={turnOff}
+          >
             Turn off Community
-          </Button>
+          </ConfirmButton>
         </section>
-      )}
-      {isTurningOff.value && (
-        <Confirm title="Turn off Community?" action="Turn off" run={turnOff} onClose={() => (isTurningOff.value = false)}>
-          <p>{server.listed ? 'The server is removed from Discovery immediately.' : 'The two channels are kept as ordinary channels.'}</p>
-        </Confirm>
       )}
     </>
   );

@@ -1,16 +1,14 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Export } from '../../../../lib/contract/auth.ts';
 import { call } from '../../api/call.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmButton, DialogButton, FormDialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { useTask } from '../../ui/form.tsx';
+import { useForm } from '../../ui/form.tsx';
 import { sizeOf } from '../../ui/sizes.ts';
 import { dateOf, shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { needsLogin, OwnCodeField, OwnPasswordField, toCode } from './own-password-field.tsx';
 
 const exportPath = '/api/users/@me/export';
@@ -22,34 +20,17 @@ const isUnderWay = (found: Export | null | undefined): boolean => found?.state =
 
 /** Asks for the password, and requests the archive. */
 function RequestDialog({ onDone, onClose }: { onDone: (made: Export) => void; onClose: () => void }): JSX.Element {
-  const password = useSignal('');
-  const code = useSignal('');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task
-      .run(async () => onDone(await call<Export>('POST', exportPath, { password: password.value, ...toCode(code) })))
-      .then((done) => done && onClose());
+  const form = useForm({ password: '', code: '' });
+  const { password, code } = form.now;
+  const request = async (): Promise<void> => {
+    onDone(await call<Export>('POST', exportPath, { password, ...toCode(code) }));
+    onClose();
   };
   return (
-    <Dialog title="Request your data" onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <OwnPasswordField
-          label="Password"
-          value={password.value}
-          onValue={(value) => (password.value = value)}
-          error={task.error?.at('/password')}
-        />
-        <OwnCodeField code={code} error={task.error} />
-        <ErrorNotice error={task.error} shown={['/password', '/code']} />
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="main" busy={task.busy} disabled={needsLogin()}>
-            Request data
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Request your data" onClose={onClose} form={form} run={request} action="Request data" disabled={needsLogin()}>
+      <OwnPasswordField label="Password" {...form.field('password')} />
+      <OwnCodeField {...form.field('code')} />
+    </FormDialog>
   );
 }
 
@@ -67,8 +48,7 @@ function ExportState({ found }: { found: Export }): JSX.Element {
 
 /** The part of the account page with which users request, download and delete an archive with their data. */
 export function DataExport(): JSX.Element {
-  const loaded = useLoaded<Export | null>((signal) => call('GET', exportPath, undefined, { signal }), []);
-  const dialog = useSignal<'request' | 'delete' | null>(null);
+  const loaded = useGet<Export | null>(exportPath);
   const found = loaded.value;
   const isPolling = isUnderWay(found);
   useEffect(() => {
@@ -76,9 +56,6 @@ export function DataExport(): JSX.Element {
     const timer = setInterval(loaded.reload, pollMs);
     return () => clearInterval(timer);
   }, [isPolling]);
-  const close = (): void => {
-    dialog.value = null;
-  };
   const remove = async (): Promise<void> => {
     await call('DELETE', exportPath);
     loaded.set(null);
@@ -99,23 +76,20 @@ export function DataExport(): JSX.Element {
           </a>
         )}
         {found && (
-          <Button variant="danger" onClick={() => (dialog.value = 'delete')}>
+          <ConfirmButton
+            variant="danger"
+            question={isPolling ? 'Cancel the request?' : 'Delete the archive?'}
+            text="You can request another one 24 hours after the last request."
+            action={isPolling ? 'Cancel request' : 'Delete archive'}
+            run={remove}
+          >
             {isPolling ? 'Cancel request' : 'Delete archive'}
-          </Button>
+          </ConfirmButton>
         )}
-        {found !== undefined && !isPolling && <Button onClick={() => (dialog.value = 'request')}>Request data</Button>}
+        {found !== undefined && !isPolling && (
+          <DialogButton dialog={(close) => <RequestDialog onDone={loaded.set} onClose={close} />}>Request data</DialogButton>
+        )}
       </div>
-      {dialog.value === 'request' && <RequestDialog onDone={loaded.set} onClose={close} />}
-      {dialog.value === 'delete' && (
-        <Confirm
-          title={isPolling ? 'Cancel the request?' : 'Delete the archive?'}
-          action={isPolling ? 'Cancel request' : 'Delete archive'}
-          run={remove}
-          onClose={close}
-        >
-          <p>You can request another one 24 hours after the last request.</p>
-        </Confirm>
-      )}
     </section>
   );
 }

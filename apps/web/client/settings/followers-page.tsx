@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { channelKinds } from '../../../../lib/base/channel-kinds.ts';
 import type { Channel } from '../../../../lib/contract/channel.ts';
@@ -7,11 +6,10 @@ import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { may } from '../../state/rights.ts';
 import { channels, servers } from '../../state/servers.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { ConfirmButton } from '../../ui/dialog.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 
 /** Returns the name of a channel and its server, as far as the user can see them. */
 function followerName({ channelId, serverId }: Follower): string {
@@ -28,21 +26,15 @@ const canUnfollow = ({ channelId, serverId }: Follower): boolean => {
 };
 
 function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
-  const followers = useLoaded<Follower[]>(
-    (signal) => call('GET', path`/api/channels/${channel.id}/followers`, undefined, { signal }),
-    [channel.id],
-  );
-  const unfollowing = useSignal<Follower | null>(null);
-  const unfollow = async (): Promise<void> => {
-    const targetId = unfollowing.value?.channelId ?? '';
+  const followers = useGet<Follower[]>(path`/api/channels/${channel.id}/followers`);
+  const unfollow = async (targetId: string): Promise<void> => {
     await call('DELETE', path`/api/channels/${channel.id}/followers/${targetId}`);
     followers.set((followers.value ?? []).filter(({ channelId }) => channelId !== targetId));
   };
   return (
     <section class="settings-block">
       <h3>{channel.name}</h3>
-      <ErrorNotice error={followers.error} retry={followers.reload} />
-      {!followers.value && !followers.error && <p class="spinner">Loading…</p>}
+      <Loading of={followers} />
       {followers.value?.length === 0 && <p>No channels follow this channel yet.</p>}
       <ul class="settings-list">
         {followers.value?.map((follower) => (
@@ -52,25 +44,19 @@ function ChannelFollowers({ channel }: { channel: Channel }): JSX.Element {
               <span class="hint settings-sub">Since {shortMomentOf(follower.createdAt)}</span>
             </span>
             {canUnfollow(follower) && (
-              <Button aria-label={`Stop following: ${followerName(follower)}`} onClick={() => (unfollowing.value = follower)}>
+              <ConfirmButton
+                aria-label={`Stop following: ${followerName(follower)}`}
+                question={`Stop following ${channel.name}?`}
+                text={`${followerName(follower)} will no longer get messages from ${channel.name}. Earlier messages are kept.`}
+                action="Stop following"
+                run={() => unfollow(follower.channelId)}
+              >
                 Stop following
-              </Button>
+              </ConfirmButton>
             )}
           </li>
         ))}
       </ul>
-      {unfollowing.value && (
-        <Confirm
-          title={`Stop following ${channel.name}?`}
-          action="Stop following"
-          run={unfollow}
-          onClose={() => (unfollowing.value = null)}
-        >
-          <p>
-            {followerName(unfollowing.value)} will no longer get messages from {channel.name}. Earlier messages are kept.
-          </p>
-        </Confirm>
-      )}
     </section>
   );
 }

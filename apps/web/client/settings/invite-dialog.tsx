@@ -3,15 +3,13 @@ import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { Invite, InviteInput } from '../../../../lib/contract/member.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
-import { call, path } from '../../api/call.ts';
-import { Button } from '../../ui/button.tsx';
+import { path } from '../../api/call.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { countOf } from '../../ui/counts.ts';
-import { useCreateKey } from '../../ui/create-key.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { SelectField, useTask } from '../../ui/form.tsx';
+import { Form, SelectField, useForm } from '../../ui/form.tsx';
 import { momentOf, spanOf } from '../../ui/times.ts';
+import { useCreate } from '../../ui/use-create.ts';
 import './settings.css';
 
 /** Returns the link of an invite code. */
@@ -47,24 +45,23 @@ function CreatedInvite({ invite }: { invite: Invite }): JSX.Element {
 
 /** The dialog that creates an invite and shows its link to copy. */
 export function InviteDialog({ server, onClose, onCreated }: { server: Server; onClose: () => void; onCreated?: () => void }): JSX.Element {
-  const maxAgeSecs = useSignal('86400');
-  const maxUses = useSignal('0');
+  const form = useForm({ maxAgeSecs: '86400', maxUses: '0' });
   const invite = useSignal<Invite | null>(null);
-  const task = useTask();
-  const key = useCreateKey();
+  const create = useCreate();
   const developer = server.types.includes('developer');
-  const create = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const input: InviteInput = { maxAgeSecs: Number(maxAgeSecs.value), maxUses: Number(maxUses.value) };
-      invite.value = await call<Invite>('POST', path`/api/servers/${server.id}/invites`, input, { key: key.of(input) });
-      key.done();
-      onCreated?.();
-    });
+  const createInvite = async (): Promise<void> => {
+    const input: InviteInput = { maxAgeSecs: Number(form.now.maxAgeSecs), maxUses: Number(form.now.maxUses) };
+    invite.value = await create<Invite>(path`/api/servers/${server.id}/invites`, input);
+    onCreated?.();
   };
   return (
     <Dialog title={`Invite people to ${server.name}`} onClose={onClose}>
-      <form class="form" onSubmit={create}>
+      <Form
+        form={form}
+        run={createInvite}
+        action={invite.value ? 'Create another link' : 'Create link'}
+        variant={invite.value ? 'plain' : 'main'}
+      >
         {server.invitesPaused && (
           <p class="settings-notice">Invites are paused: nobody can join until they are resumed in the server overview.</p>
         )}
@@ -77,18 +74,12 @@ export function InviteDialog({ server, onClose, onCreated }: { server: Server; o
             {server.types.includes('staff') && (
               <p class="settings-notice">This is a staff server: only members with Manage Server can invite people.</p>
             )}
-            <SelectField label="Expires" options={ages} value={maxAgeSecs.value} onValue={(value) => (maxAgeSecs.value = value)} />
-            <SelectField label="Maximum uses" options={uses} value={maxUses.value} onValue={(value) => (maxUses.value = value)} />
+            <SelectField label="Expires" options={ages} {...form.bind('maxAgeSecs')} />
+            <SelectField label="Maximum uses" options={uses} {...form.bind('maxUses')} />
           </>
         )}
-        <ErrorNotice error={task.error} />
         {invite.value && <CreatedInvite invite={invite.value} />}
-        <div class="actions">
-          <Button type="submit" variant={invite.value ? 'plain' : 'main'} busy={task.busy}>
-            {invite.value ? 'Create another link' : 'Create link'}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,15 +1,13 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Invite } from '../../../../lib/contract/member.ts';
 import type { Server } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
-import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { countOf } from '../../ui/counts.ts';
-import { Confirm } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { ConfirmButton, DialogButton } from '../../ui/dialog.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { momentOf } from '../../ui/times.ts';
-import { useLoaded } from '../../ui/use-loaded.ts';
+import { useGet } from '../../ui/use-loaded.ts';
 import { InviteDialog, inviteLink } from './invite-dialog.tsx';
 import { mayInvite } from './invite-rights.ts';
 
@@ -18,14 +16,8 @@ const usesOf = ({ uses, maxUses }: Invite): string =>
 
 /** The valid invites of a server, to create, copy and revoke them. */
 export function InvitesPage({ server }: { server: Server }): JSX.Element {
-  const invites = useLoaded<Invite[]>(
-    (signal) => call('GET', path`/api/servers/${server.id}/invites`, undefined, { signal }),
-    [server.id, server.invitesPaused],
-  );
-  const isCreating = useSignal(false);
-  const revoking = useSignal<string | null>(null);
-  const revoke = async (): Promise<void> => {
-    const code = revoking.value ?? '';
+  const invites = useGet<Invite[]>(path`/api/servers/${server.id}/invites`, server.invitesPaused);
+  const revoke = async (code: string): Promise<void> => {
     await call('DELETE', path`/api/invites/${code}`);
     invites.set((invites.value ?? []).filter((one) => one.code !== code));
   };
@@ -43,13 +35,12 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
       {server.invitesPaused && <p class="settings-notice">Invites are paused: nobody can join until they are resumed in the overview.</p>}
       {mayInvite(server.id) && (
         <div>
-          <Button variant="main" onClick={() => (isCreating.value = true)}>
+          <DialogButton variant="main" dialog={(close) => <InviteDialog server={server} onClose={close} onCreated={invites.reload} />}>
             Create invite
-          </Button>
+          </DialogButton>
         </div>
       )}
-      <ErrorNotice error={invites.error} retry={invites.reload} />
-      {!invites.value && !invites.error && <p class="spinner">Loading…</p>}
+      <Loading of={invites} />
       {invites.value?.length === 0 && <p>There are no active invites.</p>}
       <ul class="settings-list">
         {invites.value?.map((invite) => (
@@ -63,20 +54,22 @@ export function InvitesPage({ server }: { server: Server }): JSX.Element {
             <CopyButton text={inviteLink(invite.code)} what={`the link ${invite.code}`}>
               Copy
             </CopyButton>
-            <Button aria-label={`Revoke ${invite.code}`} onClick={() => (revoking.value = invite.code)}>
+            <ConfirmButton
+              aria-label={`Revoke ${invite.code}`}
+              question="Revoke invite?"
+              text={
+                <>
+                  <code>{inviteLink(invite.code)}</code> will stop working. People who joined with it stay members.
+                </>
+              }
+              action="Revoke"
+              run={() => revoke(invite.code)}
+            >
               Revoke
-            </Button>
+            </ConfirmButton>
           </li>
         ))}
       </ul>
-      {isCreating.value && <InviteDialog server={server} onClose={() => (isCreating.value = false)} onCreated={invites.reload} />}
-      {revoking.value !== null && (
-        <Confirm title="Revoke invite?" action="Revoke" run={revoke} onClose={() => (revoking.value = null)}>
-          <p>
-            <code>{inviteLink(revoking.value)}</code> will stop working. People who joined with it stay members.
-          </p>
-        </Confirm>
-      )}
     </>
   );
 }

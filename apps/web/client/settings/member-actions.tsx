@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { limits } from '../../../../lib/base/limits.ts';
 import type { BanInput, Member } from '../../../../lib/contract/member.ts';
@@ -7,10 +6,8 @@ import { call, path } from '../../api/call.ts';
 import { dropMember, membersOf, putMember } from '../../state/people.ts';
 import { isBelowMe, may, myRank } from '../../state/rights.ts';
 import { myId } from '../../state/session.ts';
-import { Button } from '../../ui/button.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { ConfirmButton, Dialog, DialogButton, FormDialog } from '../../ui/dialog.tsx';
+import { TextField, useForm } from '../../ui/form.tsx';
 import { SwitchField } from '../../ui/switch-field.tsx';
 import { showToast } from '../../ui/toast.tsx';
 
@@ -50,79 +47,64 @@ function RolesDialog({ server, member, onClose }: Props): JSX.Element {
 
 /** The dialog that bans a member, with a reason for the ban list and the audit log. */
 function BanDialog({ server, member, onClose }: Props): JSX.Element {
-  const reason = useSignal('');
-  const task = useTask();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const input: BanInput = { reason: reason.value === '' ? null : reason.value };
-      await call('PUT', path`/api/servers/${server.id}/bans/${member.user.id}`, input);
-      onClose();
-      dropMember(server.id, member.user.id);
-      showToast(`${member.user.displayName} was banned.`);
-    });
+  const form = useForm({ reason: '' });
+  const ban = async (): Promise<void> => {
+    const input: BanInput = { reason: form.now.reason === '' ? null : form.now.reason };
+    await call('PUT', path`/api/servers/${server.id}/bans/${member.user.id}`, input);
+    onClose();
+    dropMember(server.id, member.user.id);
+    showToast(`${member.user.displayName} was banned.`);
   };
   return (
-    <Dialog title={`Ban ${member.user.displayName}?`} onClose={onClose}>
-      <form class="form" onSubmit={submit}>
-        <p>They are removed from the server, cannot rejoin until you unban them, and are notified.</p>
-        <TextField
-          label="Reason (optional)"
-          hint={`Up to ${limits.banReasonChars} characters. Shown in the ban list and the audit log.`}
-          lines={2}
-          value={reason.value}
-          onValue={(value) => (reason.value = value)}
-          error={task.error?.at('/reason')}
-        />
-        <ErrorNotice error={task.error} shown={['/reason']} />
-        <div class="actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="danger" busy={task.busy}>
-            Ban
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={`Ban ${member.user.displayName}?`} onClose={onClose} form={form} run={ban} action="Ban" variant="danger">
+      <p>They are removed from the server, cannot rejoin until you unban them, and are notified.</p>
+      <TextField
+        label="Reason (optional)"
+        hint={`Up to ${limits.banReasonChars} characters. Shown in the ban list and the audit log.`}
+        lines={2}
+        {...form.field('reason')}
+      />
+    </FormDialog>
   );
 }
 
 /** The actions that the user may take on a member. Others are not offered. */
 export function MemberActions({ server, member }: { server: Server; member: Member }): JSX.Element {
-  const open = useSignal<'roles' | 'kick' | 'ban' | null>(null);
   const { user } = member;
-  const close = (): void => {
-    open.value = null;
-  };
   const isBelow = user.id !== myId() && isBelowMe(server, user.id, member.roles);
   const kick = async (): Promise<void> => {
     await call('DELETE', path`/api/servers/${server.id}/members/${user.id}`);
-    close();
     dropMember(server.id, user.id);
     showToast(`${user.displayName} was kicked.`);
   };
   return (
     <span class="settings-line">
       {may('Manage Roles', server.id) && (
-        <Button aria-label={`Roles of ${user.displayName}`} onClick={() => (open.value = 'roles')}>
+        <DialogButton
+          aria-label={`Roles of ${user.displayName}`}
+          dialog={(close) => <RolesDialog server={server} member={member} onClose={close} />}
+        >
           Roles
-        </Button>
+        </DialogButton>
       )}
       {isBelow && may('Kick Members', server.id) && (
-        <Button aria-label={`Kick ${user.displayName}`} onClick={() => (open.value = 'kick')}>
+        <ConfirmButton
+          aria-label={`Kick ${user.displayName}`}
+          question={`Kick ${user.displayName}?`}
+          text="They are removed from the server, can rejoin with an invite, and are notified."
+          action="Kick"
+          run={kick}
+        >
           Kick
-        </Button>
+        </ConfirmButton>
       )}
       {isBelow && may('Ban Members', server.id) && (
-        <Button aria-label={`Ban ${user.displayName}`} onClick={() => (open.value = 'ban')}>
+        <DialogButton
+          aria-label={`Ban ${user.displayName}`}
+          dialog={(close) => <BanDialog server={server} member={member} onClose={close} />}
+        >
           Ban
-        </Button>
-      )}
-      {open.value === 'roles' && <RolesDialog server={server} member={member} onClose={close} />}
-      {open.value === 'ban' && <BanDialog server={server} member={member} onClose={close} />}
-      {open.value === 'kick' && (
-        <Confirm title={`Kick ${user.displayName}?`} action="Kick" run={kick} onClose={close}>
-          <p>They are removed from the server, can rejoin with an invite, and are notified.</p>
-        </Confirm>
+        </DialogButton>
       )}
     </span>
   );

@@ -10,7 +10,9 @@ import { Avatar } from '../../ui/avatar.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countOf } from '../../ui/counts.ts';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../ui/form.tsx';
+import { bind, TextField, useTask } from '../../ui/form.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { useLoaded } from '../../ui/use-loaded.ts';
 import { MemberActions } from './member-actions.tsx';
 
 /** How many members are shown at first, and how many more each time. */
@@ -25,9 +27,7 @@ const matches = ({ user }: Member, text: string): boolean =>
 export function MembersPage({ server }: { server: Server }): JSX.Element {
   const text = useSignal('');
   const shownCount = useSignal(pageSize);
-  const task = useTask();
-  const load = (): void => void task.run(() => loadMembers(server.id));
-  useEffect(load, [server.id]);
+  const { error, reload } = useLoaded(() => loadMembers(server.id), [server.id]);
   const query = foldSearch(text.value.trim().replace(/^@/, ''));
   useEffect(() => {
     if (query === '' || !hasMoreMembers(server.id)) return undefined;
@@ -42,19 +42,13 @@ export function MembersPage({ server }: { server: Server }): JSX.Element {
   const hasMore = hasMoreMembers(server.id);
   const loadingMore = useTask();
   const loadMore = (): void => void loadingMore.run(() => loadMoreMembers(server.id));
-  if (!members) return task.error ? <ErrorNotice error={task.error} retry={load} /> : <p class="spinner">Loading…</p>;
+  if (!members) return <Loading of={{ error, reload }} />;
   const found = [...members.values()]
     .filter((member) => matches(member, query))
     .toSorted((a, b) => a.user.displayName.localeCompare(b.user.displayName) || (a.user.id < b.user.id ? -1 : 1));
   return (
     <>
-      <TextField
-        label="Search members"
-        type="search"
-        placeholder="Name or ID"
-        value={text.value}
-        onValue={(value) => (text.value = value)}
-      />
+      <TextField label="Search members" type="search" placeholder="Name or ID" {...bind(text)} />
       <p class="soft" role="status">
         {found.length !== members.size && `${found.length} of `}
         {hasMore ? `the first ${countOf(members.size, 'member')}` : countOf(members.size, 'member')}

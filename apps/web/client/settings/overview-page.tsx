@@ -3,13 +3,13 @@ import type { Server, ServerPatch } from '../../../../lib/contract/server.ts';
 import { call, path } from '../../api/call.ts';
 import { putServer } from '../../state/servers.ts';
 import { CheckField, TextField } from '../../ui/form.tsx';
-import { DraftForm, useDraftTask } from './draft.tsx';
+import { DraftForm, useDraft } from './draft.tsx';
 import { LeaveOrTransfer } from './leave-or-transfer.tsx';
 import { PictureField } from './picture-field.tsx';
 
 /** A server's name, icon and invite pause, and the ways to leave the server. */
 export function OverviewPage({ server }: { server: Server }): JSX.Element {
-  const { draft, task } = useDraftTask({ name: server.name, invitesPaused: server.invitesPaused });
+  const draft = useDraft({ name: server.name, invitesPaused: server.invitesPaused });
   const save = async (): Promise<void> => {
     const patch: ServerPatch = draft.patch;
     putServer(await call<Server>('PATCH', path`/api/servers/${server.id}`, patch));
@@ -23,13 +23,12 @@ export function OverviewPage({ server }: { server: Server }): JSX.Element {
         square
         onPicture={(iconUrl) => putServer({ ...server, iconUrl })}
       />
-      <DraftForm draft={draft} task={task} save={save} shown={['/name']}>
-        <TextField label="Name" required value={draft.now.name} onValue={(name) => draft.set({ name })} error={task.error?.at('/name')} />
+      <DraftForm draft={draft} save={save}>
+        <TextField label="Name" required {...draft.field('name')} />
         <CheckField
           label="Pause invites"
           hint="Nobody can join with an invite or through Discovery until you turn this off. Existing invites are kept."
-          checked={draft.now.invitesPaused}
-          onChecked={(invitesPaused) => draft.set({ invitesPaused })}
+          {...draft.check('invitesPaused')}
         />
       </DraftForm>
       {server.messageRetentionDays !== null && (

@@ -1,11 +1,9 @@
-import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { ApiError } from '../../api/call.ts';
 import { instance, loadInstance } from '../../state/instance.ts';
 import { me } from '../../state/session.ts';
 import { loadOwnSignIn, needsCode, ownSignIn } from '../../state/sign-in.ts';
-import { TextField } from '../../ui/form.tsx';
+import { TextField, type TextProps } from '../../ui/form.tsx';
 import { ProviderLink } from '../provider-link.tsx';
 import { CodeField } from '../two-factor-step.tsx';
 
@@ -18,23 +16,13 @@ export function useOwnSignIn(): void {
 }
 
 /** The field for the user's password in a form that changes the account. A user without a password confirms by a login instead. */
-export function OwnPasswordField({
-  label,
-  value,
-  onValue,
-  error,
-}: {
-  label: string;
-  value: string;
-  onValue: (value: string) => void;
-  error: string | undefined;
-}): JSX.Element | null {
+export function OwnPasswordField(field: Pick<TextProps, 'label' | 'value' | 'onValue' | 'error'>): JSX.Element | null {
   if (ownSignIn.value?.hasPassword !== false)
     return (
       <>
         {/* Password managers need the username that belongs to the password. */}
         <input type="text" hidden autocomplete="username" value={me.value?.username ?? ''} readOnly />
-        <TextField label={label} type="password" required autocomplete="current-password" value={value} onValue={onValue} error={error} />
+        <TextField type="password" required autocomplete="current-password" {...field} />
       </>
     );
   if (!needsLogin()) return null;
@@ -47,10 +35,8 @@ export function OwnPasswordField({
 }
 
 /** The field for a code in a form that changes the account, for users with two-factor authentication. */
-export const OwnCodeField = ({ code, error }: { code: Signal<string>; error: ApiError | null }): JSX.Element | null =>
-  needsCode.value || error?.at('/code') !== undefined ? (
-    <CodeField value={code.value} onValue={(value) => (code.value = value)} error={error?.at('/code')} />
-  ) : null;
+export const OwnCodeField = (field: Pick<TextProps, 'value' | 'onValue' | 'error'>): JSX.Element | null =>
+  needsCode.value || field.error !== undefined ? <CodeField {...field} /> : null;
 
 /** The code as a part of a request; nothing if none was entered. */
-export const toCode = (code: Signal<string>): { code?: string } => (code.value === '' ? {} : { code: code.value });
+export const toCode = (code: string): { code?: string } => (code === '' ? {} : { code });

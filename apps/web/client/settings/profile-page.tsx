@@ -6,10 +6,10 @@ import { call, path } from '../../api/call.ts';
 import { mergeUser } from '../../state/people.ts';
 import { me, myId } from '../../state/session.ts';
 import { Avatar } from '../../ui/avatar.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
 import { TextField } from '../../ui/form.tsx';
-import { useLoaded } from '../../ui/use-loaded.ts';
-import { DraftForm, useDraftTask } from './draft.tsx';
+import { Loading, Spinner } from '../../ui/loading.tsx';
+import { useGet } from '../../ui/use-loaded.ts';
+import { DraftForm, useDraft } from './draft.tsx';
 import { PictureField } from './picture-field.tsx';
 
 /** Applies a change of the user's account everywhere on the page. */
@@ -44,54 +44,38 @@ function Preview({ displayName, pronouns, bio }: { displayName: string; pronouns
 }
 
 function ProfileForm({ own, profile, onSaved }: { own: Me; profile: Profile; onSaved: (saved: MeDetails) => void }): JSX.Element {
-  const { draft, task } = useDraftTask({
+  const draft = useDraft({
     // The display name defaults to the username, so the field is empty when both are the same.
     displayName: own.displayName === own.username ? '' : own.displayName,
     pronouns: profile.pronouns ?? '',
     bio: profile.bio ?? '',
   });
-  const { now, set } = draft;
   const save = async (): Promise<void> => {
     const patch: MePatch = draft.patch;
     onSaved(await call<MeDetails>('PATCH', '/api/users/@me', patch));
   };
   return (
     <div class="profile-columns">
-      <DraftForm draft={draft} task={task} save={save} shown={['/displayName', '/pronouns', '/bio']}>
-        <TextField
-          label="Display name"
-          hint="Up to 32 characters. If empty, your username is shown."
-          value={now.displayName}
-          onValue={(displayName) => set({ displayName })}
-          error={task.error?.at('/displayName')}
-        />
-        <TextField
-          label="Pronouns"
-          hint={`Up to ${limits.pronounsChars} characters.`}
-          value={now.pronouns}
-          onValue={(pronouns) => set({ pronouns })}
-          error={task.error?.at('/pronouns')}
-        />
+      <DraftForm draft={draft} save={save}>
+        <TextField label="Display name" hint="Up to 32 characters. If empty, your username is shown." {...draft.field('displayName')} />
+        <TextField label="Pronouns" hint={`Up to ${limits.pronounsChars} characters.`} {...draft.field('pronouns')} />
         <TextField
           label="About you"
-          hint={`${countCodePoints(now.bio)} of ${limits.bioChars} characters.`}
+          hint={`${countCodePoints(draft.now.bio)} of ${limits.bioChars} characters.`}
           lines={4}
-          value={now.bio}
-          onValue={(bio) => set({ bio })}
-          error={task.error?.at('/bio')}
+          {...draft.field('bio')}
         />
       </DraftForm>
-      <Preview {...now} />
+      <Preview {...draft.now} />
     </div>
   );
 }
 
 /** The user's public profile: name, picture, pronouns and bio, with a preview. */
 export function ProfilePage(): JSX.Element {
-  const loaded = useLoaded<Profile>((signal) => call('GET', path`/api/users/${myId()}/profile`, undefined, { signal }), [myId()]);
+  const loaded = useGet<Profile>(path`/api/users/${myId()}/profile`);
   const own = me.value;
-  if (!own) return <p class="spinner">Loading…</p>;
-  const profile = loaded.value;
+  if (!own) return <Spinner />;
   return (
     <>
       <PictureField
@@ -100,18 +84,18 @@ export function ProfilePage(): JSX.Element {
         owner={{ id: own.id, name: own.displayName, url: own.avatarUrl }}
         onPicture={(avatarUrl) => applyMe({ avatarUrl })}
       />
-      <ErrorNotice error={loaded.error} retry={loaded.reload} />
-      {!profile && !loaded.error && <p class="spinner">Loading…</p>}
-      {profile && (
-        <ProfileForm
-          own={own}
-          profile={profile}
-          onSaved={(saved) => {
-            applyMe(saved);
-            loaded.set({ ...profile, bio: saved.bio, pronouns: saved.pronouns });
-          }}
-        />
-      )}
+      <Loading of={loaded}>
+        {(profile) => (
+          <ProfileForm
+            own={own}
+            profile={profile}
+            onSaved={(saved) => {
+              applyMe(saved);
+              loaded.set({ ...profile, bio: saved.bio, pronouns: saved.pronouns });
+            }}
+          />
+        )}
+      </Loading>
     </>
   );
 }

@@ -1,11 +1,8 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { call } from '../../api/call.ts';
 import { instance } from '../../state/instance.ts';
 import { loadOwnSignIn, ownSignIn } from '../../state/sign-in.ts';
-import { Button } from '../../ui/button.tsx';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { useTask } from '../../ui/form.tsx';
+import { Form, useForm } from '../../ui/form.tsx';
 import { shortMomentOf } from '../../ui/times.ts';
 import { showToast } from '../../ui/toast.tsx';
 import { ProviderLink } from '../provider-link.tsx';
@@ -13,32 +10,17 @@ import { OwnCodeField, OwnPasswordField, toCode } from './own-password-field.tsx
 
 /** Unlinks the account of the provider, after the password, and with two-factor authentication a code. */
 function UnlinkForm({ name }: { name: string }): JSX.Element {
-  const [password, code] = [useSignal(''), useSignal('')];
-  const task = useTask();
+  const form = useForm({ password: '', code: '' });
   const unlink = async (): Promise<void> => {
-    await call('DELETE', '/api/users/@me/sign-in', { password: password.value, ...toCode(code) });
+    await call('DELETE', '/api/users/@me/sign-in', { password: form.now.password, ...toCode(form.now.code) });
     await loadOwnSignIn();
-  };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(unlink).then((done) => done && showToast(`${name} is no longer linked.`));
+    showToast(`${name} is no longer linked.`);
   };
   return (
-    <form class="form" onSubmit={submit}>
-      <OwnPasswordField
-        label="Password for unlinking"
-        value={password.value}
-        onValue={(value) => (password.value = value)}
-        error={task.error?.at('/password')}
-      />
-      <OwnCodeField code={code} error={task.error} />
-      <ErrorNotice error={task.error} shown={['/password', '/code']} />
-      <div class="actions">
-        <Button type="submit" variant="danger" busy={task.busy}>
-          Unlink {name}
-        </Button>
-      </div>
-    </form>
+    <Form form={form} run={unlink} action={`Unlink ${name}`} variant="danger">
+      <OwnPasswordField label="Password for unlinking" {...form.field('password')} />
+      <OwnCodeField {...form.field('code')} />
+    </Form>
   );
 }
 

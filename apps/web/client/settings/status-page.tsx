@@ -5,7 +5,7 @@ import type { ChosenStatus, Me, PresencePatch } from '../../../../lib/contract/u
 import { call } from '../../api/call.ts';
 import { me } from '../../state/session.ts';
 import { TextField } from '../../ui/form.tsx';
-import { DraftForm, useDraftTask } from './draft.tsx';
+import { DraftForm, useDraft } from './draft.tsx';
 
 const choices: readonly { value: ChosenStatus; label: string; hint: string }[] = [
   { value: 'online', label: 'Online', hint: 'Others see you as online.' },
@@ -17,15 +17,14 @@ const choices: readonly { value: ChosenStatus; label: string; hint: string }[] =
 /** The user's status as others see it. It applies until it is changed, and is shown while the user has a page open. */
 export function StatusPage(): JSX.Element {
   const name = useId();
-  const { draft, task } = useDraftTask({ status: me.value?.status ?? ('online' as const), customStatus: me.value?.customStatus ?? '' });
-  const { now, set } = draft;
+  const draft = useDraft({ status: me.value?.status ?? ('online' as const), customStatus: me.value?.customStatus ?? '' });
   const save = async (): Promise<void> => {
     const patch: PresencePatch = draft.patch;
     const saved = await call<Me>('PATCH', '/api/users/@me/presence', patch);
     if (me.value) me.value = { ...me.value, ...saved };
   };
   return (
-    <DraftForm draft={draft} task={task} save={save} shown={['/customStatus']}>
+    <DraftForm draft={draft} save={save}>
       <fieldset class="settings-choices">
         <legend>Status</legend>
         {choices.map(({ value, label, hint }) => (
@@ -34,9 +33,9 @@ export function StatusPage(): JSX.Element {
               type="radio"
               id={`${name}-${value}`}
               name={name}
-              checked={now.status === value}
+              checked={draft.now.status === value}
               aria-describedby={`${name}-${value}-hint`}
-              onChange={() => set({ status: value })}
+              onChange={() => draft.set({ status: value })}
             />
             <label for={`${name}-${value}`}>{label}</label>
             <p class="hint" id={`${name}-${value}-hint`}>
@@ -48,9 +47,7 @@ export function StatusPage(): JSX.Element {
       <TextField
         label="Custom status"
         hint={`Shown next to your name. Up to ${limits.customStatusChars} characters.`}
-        value={now.customStatus}
-        onValue={(customStatus) => set({ customStatus })}
-        error={task.error?.at('/customStatus')}
+        {...draft.field('customStatus')}
       />
     </DraftForm>
   );

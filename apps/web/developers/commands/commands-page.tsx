@@ -6,9 +6,11 @@ import type { Command } from '../../../../lib/contract/command.ts';
 import { call, path } from '../../api/call.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/error-notice.tsx';
-import { SelectField, useTask } from '../../ui/form.tsx';
+import { bind, SelectField, useTask } from '../../ui/form.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { type BotServer, findBot } from '../applications.ts';
+import { useLoaded } from '../../ui/use-loaded.ts';
+import { findBot } from '../applications.ts';
 import { Frame } from '../frame.tsx';
 import { CommandTable } from './command-table.tsx';
 import { CommandsJson } from './commands-json.tsx';
@@ -50,7 +52,7 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
       if (!known || !isDirty(known)) putDraft(id, scope, freshDraft(saved, known?.mode ?? 'table'));
     });
   useEffect(read, []);
-  if (!draft) return reading.error ? <ErrorNotice error={reading.error} retry={read} /> : <p class="spinner">Loading…</p>;
+  if (!draft) return <Loading of={{ error: reading.error, reload: read }} />;
 
   const put = (change: Partial<Draft>): void => putDraft(id, scope, { ...draft, ...change });
   const clear = (): void => {
@@ -155,26 +157,19 @@ function CommandList({ id, scope }: { id: string; scope: Scope }): JSX.Element {
 /** The commands of an application: the global list, or the list of a server that its bot is in. */
 function Commands({ application }: { application: Application }): JSX.Element {
   const scope = useSignal<Scope>('all');
-  const servers = useSignal<readonly BotServer[]>([]);
-  const finding = useTask();
-  useEffect(() => {
-    void finding.run(async () => {
-      servers.value = (await findBot(application)).servers;
-    });
-  }, []);
+  const bot = useLoaded(() => findBot(application), []);
   const options = [
     { value: 'all', label: 'All servers and DMs' },
-    ...servers.value.map(({ id, name }) => ({ value: id, label: `Only in ${name}` })),
+    ...(bot.value?.servers ?? []).map(({ id, name }) => ({ value: id, label: `Only in ${name}` })),
   ];
   return (
     <>
-      <ErrorNotice error={finding.error} />
+      <ErrorNotice error={bot.error} />
       <SelectField
         label="Command list"
         hint="A server shows its own commands in addition to the commands for all servers. Only servers that both you and the bot are in are listed."
-        value={scope.value}
         options={options}
-        onValue={(value) => (scope.value = value)}
+        {...bind(scope)}
       />
       <CommandList key={scope.value} id={application.id} scope={scope.value} />
     </>

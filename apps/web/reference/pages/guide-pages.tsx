@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { guides } from '../../guides/guides.ts';
-import { ErrorNotice } from '../../ui/error-notice.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { useLoaded } from '../../ui/use-loaded.ts';
 import { Article, Page } from '../article.tsx';
 import type { Guide } from '../guide.ts';
@@ -26,7 +26,6 @@ export function GuidesPage(): JSX.Element {
 
 /** A guide, which is loaded when it is opened. */
 export function GuidePage({ guide }: { guide: Guide }): JSX.Element {
-  const { value, error, reload } = useLoaded(guide.load, [guide.name]);
-  if (value) return <Article title={guide.title} summary={guide.summary} sections={value} />;
-  return error ? <ErrorNotice error={error} retry={reload} /> : <p class="spinner">Loading…</p>;
+  const loaded = useLoaded(guide.load, [guide.name]);
+  return <Loading of={loaded}>{(sections) => <Article title={guide.title} summary={guide.summary} sections={sections} />}</Loading>;
 }

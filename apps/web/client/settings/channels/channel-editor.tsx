@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import { channelKinds } from '../../../../../lib/base/channel-kinds.ts';
@@ -7,8 +6,7 @@ import type { Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
 import { may } from '../../../state/rights.ts';
 import { dropChannel } from '../../../state/servers.ts';
-import { Button } from '../../../ui/button.tsx';
-import { Confirm } from '../../../ui/dialog.tsx';
+import { ConfirmButton } from '../../../ui/dialog.tsx';
 import { ChannelForm } from './channel-form.tsx';
 import { kindNames } from './kinds.ts';
 import { Overwrites } from './overwrites.tsx';
@@ -20,7 +18,6 @@ const deletionText = (kind: Channel['kind']): string =>
 
 /** The editor of one channel: its fields, its overwrites, and its deletion. */
 export function ChannelEditor({ channel, server }: { channel: Channel; server: Server }): JSX.Element {
-  const isConfirming = useSignal(false);
   const { route } = useLocation();
   const remove = async (): Promise<void> => {
     await call('DELETE', path`/api/channels/${channel.id}`);
@@ -41,15 +38,16 @@ export function ChannelEditor({ channel, server }: { channel: Channel; server: S
         <section class="settings-block">
           <h3>Delete {channel.kind === 'category' || channel.kind === 'thread' ? channel.kind : 'channel'}</h3>
           <p class="soft">{deletionText(channel.kind)}</p>
-          <Button variant="danger" onClick={() => (isConfirming.value = true)}>
+          <ConfirmButton
+            variant="danger"
+            question={`Delete ${channel.name}?`}
+            text={deletionText(channel.kind)}
+            action="Delete permanently"
+            run={remove}
+          >
             Delete {channel.name}
-          </Button>
+          </ConfirmButton>
         </section>
-      )}
-      {isConfirming.value && (
-        <Confirm title={`Delete ${channel.name}?`} action="Delete permanently" run={remove} onClose={() => (isConfirming.value = false)}>
-          <p>{deletionText(channel.kind)}</p>
-        </Confirm>
       )}
     </>
   );

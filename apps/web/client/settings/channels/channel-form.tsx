@@ -6,7 +6,7 @@ import { call, path } from '../../../api/call.ts';
 import { putChannel } from '../../../state/servers.ts';
 import { CheckField, SelectField, TextField } from '../../../ui/form.tsx';
 import { spanOf } from '../../../ui/times.ts';
-import { DraftForm, useDraftTask } from '../draft.tsx';
+import { DraftForm, useDraft } from '../draft.tsx';
 import { categoryChoices, noCategory } from './kinds.ts';
 
 /** The slow mode intervals that are offered, in seconds. The API accepts any number; if another one is set, it is offered too. */
@@ -37,42 +37,39 @@ const fieldsOf = ({ name, topic, slowmodeSecs, contentMode, parentId, kind, auto
   slowmodeSecs: slowmodeSecs ?? 0,
   contentMode: contentMode ?? ('default' as const),
   parentId,
-  kind,
+  kind: kind as 'text' | 'announcement',
   autoArchiveMinutes: autoArchiveMinutes ?? limits.threadAutoArchiveMinutesDefault,
   archived: archived ?? false,
 });
 
 /** Edits the fields that the channel's kind has. Only changed fields are sent. */
 export function ChannelForm({ channel, serverId }: { channel: Channel; serverId: string }): JSX.Element {
-  const { draft, task } = useDraftTask(fieldsOf(channel));
-  const { now, set } = draft;
+  const draft = useDraft(fieldsOf(channel));
+  const { now, set, field } = draft;
   const messages = channelKinds[channel.kind].hasThreadsAndWebhooks;
   const thread = channel.kind === 'thread';
-  const at = (field: string): string | undefined => task.error?.at(`/${field}`);
   const save = async (): Promise<void> => putChannel(await call<Channel>('PATCH', path`/api/channels/${channel.id}`, draft.patch));
   return (
-    <DraftForm draft={draft} task={task} save={save} shown={['/name', '/topic', '/slowmodeSecs', '/parentId', '/kind']}>
-      <TextField label="Name" required value={now.name} onValue={(name) => set({ name })} error={at('name')} />
+    <DraftForm draft={draft} save={save}>
+      <TextField label="Name" required {...field('name')} />
       {messages && (
         <>
           <TextField
             label="Topic"
             hint={`What the channel is about, up to ${limits.topicChars} characters.`}
             lines={3}
-            value={now.topic}
-            onValue={(topic) => set({ topic })}
-            error={at('topic')}
+            {...field('topic')}
           />
-          <SelectField label="Type" options={kinds} value={now.kind as 'text'} onValue={(kind) => set({ kind })} error={at('kind')} />
+          <SelectField label="Type" options={kinds} {...field('kind')} />
         </>
       )}
       {(messages || channel.kind === 'voice') && (
         <SelectField
           label="Category"
           options={categoryChoices(serverId)}
+          {...field('parentId')}
           value={now.parentId ?? noCategory}
           onValue={(id) => set({ parentId: id === noCategory ? null : id })}
-          error={at('parentId')}
         />
       )}
       {(messages || thread) && (
@@ -80,20 +77,12 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
           label="Slow mode"
           hint="How long each person must wait between messages. It does not apply to people with Manage Messages or Manage Channels."
           options={slowModeChoices(now.slowmodeSecs)}
+          {...field('slowmodeSecs')}
           value={String(now.slowmodeSecs)}
           onValue={(secs) => set({ slowmodeSecs: Number(secs) })}
-          error={at('slowmodeSecs')}
         />
       )}
-      {messages && (
-        <SelectField
-          label="Content"
-          options={contentModes}
-          value={now.contentMode}
-          onValue={(contentMode) => set({ contentMode })}
-          error={at('contentMode')}
-        />
-      )}
+      {messages && <SelectField label="Content" options={contentModes} {...field('contentMode')} />}
       {(messages || thread) && (
         <SelectField
           label={thread ? 'Archive after' : 'New threads are archived after'}
@@ -104,12 +93,7 @@ export function ChannelForm({ channel, serverId }: { channel: Channel; serverId:
         />
       )}
       {thread && (
-        <CheckField
-          label="Archived"
-          hint="Hidden from the channel list until someone sends a message."
-          checked={now.archived}
-          onChecked={(archived) => set({ archived })}
-        />
+        <CheckField label="Archived" hint="Hidden from the channel list until someone sends a message." {...draft.check('archived')} />
       )}
     </DraftForm>
   );

@@ -1,12 +1,10 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { Channel } from '../../../../../lib/contract/channel.ts';
 import type { Server } from '../../../../../lib/contract/server.ts';
 import { may } from '../../../state/rights.ts';
 import { channels } from '../../../state/servers.ts';
-import { Button } from '../../../ui/button.tsx';
-import { Dialog } from '../../../ui/dialog.tsx';
+import { Dialog, DialogButton } from '../../../ui/dialog.tsx';
 import { holdsMessages, orderedChannels, pathOf } from '../../channel-context.ts';
 import { ChannelEditor } from './channel-editor.tsx';
 import { kindNames } from './kinds.ts';
@@ -35,7 +33,6 @@ function Row({ channel, serverId }: { channel: Channel; serverId: string }): JSX
 /** The channels of a server by category, to create and edit them. `?channel=` opens one. */
 export function ChannelsPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
-  const isCreating = useSignal(false);
   const { top, categories } = orderedChannels(server.id);
   const list = `/servers/${server.id}/settings/channels`;
   if (query.channel !== undefined) {
@@ -57,9 +54,22 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
     <>
       {may('Manage Channels', server.id) && (
         <div>
-          <Button variant="main" onClick={() => (isCreating.value = true)}>
+          <DialogButton
+            variant="main"
+            dialog={(close) => (
+              <Dialog title="Create channel" onClose={close}>
+                <NewChannelForm
+                  server={server}
+                  onCreated={(channel) => {
+                    close();
+                    route(holdsMessages(channel) ? pathOf(channel.id) : `${list}?channel=${channel.id}`);
+                  }}
+                />
+              </Dialog>
+            )}
+          >
             Create channel
-          </Button>
+          </DialogButton>
         </div>
       )}
       <ul class="settings-list">
@@ -79,17 +89,6 @@ export function ChannelsPage({ server }: { server: Server }): JSX.Element {
           ),
         ])}
       </ul>
-      {isCreating.value && (
-        <Dialog title="Create channel" onClose={() => (isCreating.value = false)}>
-          <NewChannelForm
-            server={server}
-            onCreated={(channel) => {
-              isCreating.value = false;
-              route(holdsMessages(channel) ? pathOf(channel.id) : `${list}?channel=${channel.id}`);
-            }}
-          />
-        </Dialog>
-      )}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { call, path } from '../../../api/call.ts';
 import { myRights } from '../../../state/rights.ts';
 import { putChannel } from '../../../state/servers.ts';
 import { permissionTexts } from '../../../ui/permission-texts.ts';
-import { DraftForm, useDraftTask } from '../draft.tsx';
+import { DraftForm, useDraft } from '../draft.tsx';
 
 /** The permissions that a channel can overwrite. The others apply to the whole server and come only from roles. */
 const channelPermissions: readonly Permission[] = [
@@ -89,7 +89,7 @@ export function OverwriteForm({
   target: { id: string; name: string; lockedReason: string | null };
 }): JSX.Element {
   const saved = channel.overwrites.find(({ id }) => id === target.id);
-  const { draft, task } = useDraftTask<Bits>({ allow: saved?.allow ?? 0, deny: saved?.deny ?? 0 }, true);
+  const draft = useDraft<Bits>({ allow: saved?.allow ?? 0, deny: saved?.deny ?? 0 }, true);
   const myPermissions = myRights(server.id) | myRights(server.id, channel);
   const save = async (): Promise<void> => {
     const at = path`/api/channels/${channel.id}/overwrites/${target.id}`;
@@ -99,7 +99,7 @@ export function OverwriteForm({
     putChannel({ ...channel, overwrites: channel.overwrites.filter(({ id }) => id !== target.id) });
   };
   return (
-    <DraftForm draft={draft} task={task} save={save} disabled={target.lockedReason !== null}>
+    <DraftForm draft={draft} save={save} disabled={target.lockedReason !== null}>
       {target.lockedReason && <p class="settings-notice">{target.lockedReason}</p>}
       {channelPermissions.map((permission) => (
         <PermissionChoice

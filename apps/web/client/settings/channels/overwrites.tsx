@@ -6,7 +6,7 @@ import type { Server } from '../../../../../lib/contract/server.ts';
 import { findMemberByUsername, loadMembers, nameOf } from '../../../state/people.ts';
 import { myRank } from '../../../state/rights.ts';
 import { Button } from '../../../ui/button.tsx';
-import { SelectField, TextField } from '../../../ui/form.tsx';
+import { bind, SelectField, TextField } from '../../../ui/form.tsx';
 import { showError } from '../../../ui/toast.tsx';
 import { askToLeave, useAskToChoose } from '../../../ui/unsaved.tsx';
 import { useMembers } from '../../people/use-member.ts';
@@ -76,13 +76,7 @@ export function Overwrites({ channel, server }: { channel: Channel; server: Serv
         onValue={choose}
       />
       <form class="settings-line settings-end" onSubmit={(event) => void add(event).catch(showError)}>
-        <TextField
-          label="Add a member by username"
-          value={username.value}
-          onValue={(value) => (username.value = value)}
-          error={usernameError.value}
-          autocomplete="off"
-        />
+        <TextField label="Add a member by username" {...bind(username)} error={usernameError.value} autocomplete="off" />
         <Button type="submit" disabled={username.value.trim() === ''}>
           Add
         </Button>

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { Role, Server } from '../../../../../lib/contract/server.ts';
@@ -6,10 +5,9 @@ import { call, path } from '../../../api/call.ts';
 import { removeRoleFromMembers } from '../../../state/people.ts';
 import { myRank, myRights } from '../../../state/rights.ts';
 import { dropRole, putRole } from '../../../state/servers.ts';
-import { Button } from '../../../ui/button.tsx';
-import { Confirm } from '../../../ui/dialog.tsx';
+import { ConfirmButton } from '../../../ui/dialog.tsx';
 import { CheckField, Field, TextField } from '../../../ui/form.tsx';
-import { DraftForm, useDraftTask } from '../draft.tsx';
+import { DraftForm, useDraft } from '../draft.tsx';
 import { PermissionList } from '../permission-list.tsx';
 
 /** The initial color when a role gets its first color. */
@@ -18,9 +16,8 @@ const firstColor = '#5865f2';
 /** The editor of one role: its name, color, grouping in the member list, permissions, and deletion. Of `@everyone` only the permissions can be changed. */
 export function RoleEditor({ role, server }: { role: Role; server: Server }): JSX.Element {
   const { name, color, hoist, permissions } = role;
-  const { draft, task } = useDraftTask<Pick<Role, 'name' | 'color' | 'hoist' | 'permissions'>>({ name, color, hoist, permissions });
+  const draft = useDraft<Pick<Role, 'name' | 'color' | 'hoist' | 'permissions'>>({ name, color, hoist, permissions });
   const { now, set } = draft;
-  const isConfirming = useSignal(false);
   const { route } = useLocation();
   const isEveryone = role.id === server.id;
   const isLocked = !isEveryone && role.position >= myRank(server);
@@ -36,17 +33,10 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
     <>
       <h3>{name}</h3>
       {isLocked && <p class="settings-notice">This role is not below your highest role. You can view it but not change it.</p>}
-      <DraftForm draft={draft} task={task} save={save} shown={['/name', '/color']} disabled={isLocked}>
+      <DraftForm draft={draft} save={save} disabled={isLocked}>
         {!isEveryone && (
           <>
-            <TextField
-              label="Name"
-              required
-              disabled={isLocked}
-              value={now.name}
-              onValue={(value) => set({ name: value })}
-              error={task.error?.at('/name')}
-            />
+            <TextField label="Name" required disabled={isLocked} {...draft.field('name')} />
             <CheckField
               label="Custom color"
               checked={now.color !== null}
@@ -54,7 +44,7 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
               onChecked={(on) => set({ color: on ? (color ?? firstColor) : null })}
             />
             {now.color !== null && (
-              <Field label="Color" error={task.error?.at('/color')}>
+              <Field label="Color" error={draft.field('color').error}>
                 {(tie) => (
                   <input
                     {...tie}
@@ -70,9 +60,8 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
             <CheckField
               label="Show members separately"
               hint="The member list shows members with this role in their own group."
-              checked={now.hoist}
               disabled={isLocked}
-              onChecked={(on) => set({ hoist: on })}
+              {...draft.check('hoist')}
             />
           </>
         )}
@@ -88,15 +77,16 @@ export function RoleEditor({ role, server }: { role: Role; server: Server }): JS
         <section class="settings-block">
           <h3>Delete role</h3>
           <p class="soft">It is removed from all its members. A bot’s own role is deleted when the bot leaves.</p>
-          <Button variant="danger" onClick={() => (isConfirming.value = true)}>
+          <ConfirmButton
+            variant="danger"
+            question={`Delete ${name}?`}
+            text="It is removed from all members and from channel permissions."
+            action="Delete permanently"
+            run={remove}
+          >
             Delete {name}
-          </Button>
+          </ConfirmButton>
         </section>
-      )}
-      {isConfirming.value && (
-        <Confirm title={`Delete ${name}?`} action="Delete permanently" run={remove} onClose={() => (isConfirming.value = false)}>
-          <p>It is removed from all members and from channel permissions.</p>
-        </Confirm>
       )}
     </>
   );

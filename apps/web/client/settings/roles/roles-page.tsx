@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { ArrowDown, ArrowUp } from 'lucide';
 import type { JSX } from 'preact';
 import { useLocation } from 'preact-iso';
@@ -6,45 +5,32 @@ import type { Role, Server } from '../../../../../lib/contract/server.ts';
 import { call, path } from '../../../api/call.ts';
 import { myRank } from '../../../state/rights.ts';
 import { putRole } from '../../../state/servers.ts';
-import { Button, IconButton } from '../../../ui/button.tsx';
-import { useCreateKey } from '../../../ui/create-key.ts';
-import { Dialog } from '../../../ui/dialog.tsx';
+import { IconButton } from '../../../ui/button.tsx';
+import { Dialog, DialogButton } from '../../../ui/dialog.tsx';
 import { ErrorNotice } from '../../../ui/error-notice.tsx';
-import { TextField, useTask } from '../../../ui/form.tsx';
+import { Form, TextField, useForm, useTask } from '../../../ui/form.tsx';
+import { useCreate } from '../../../ui/use-create.ts';
 import { RoleEditor } from './role-editor.tsx';
 
 function NewRoleForm({ serverId, onCreated }: { serverId: string; onCreated: (role: Role) => void }): JSX.Element {
-  const name = useSignal('');
-  const task = useTask();
-  const key = useCreateKey();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const input = { name: name.value };
-      const role = await call<Role>('POST', path`/api/servers/${serverId}/roles`, input, { key: key.of(input) });
-      key.done();
-      putRole(serverId, role);
-      onCreated(role);
-    });
+  const form = useForm({ name: '' });
+  const create = useCreate();
+  const run = async (): Promise<void> => {
+    const role = await create<Role>(path`/api/servers/${serverId}/roles`, form.now);
+    putRole(serverId, role);
+    onCreated(role);
   };
   return (
-    <form class="form" onSubmit={submit}>
-      <TextField label="Name" required value={name.value} onValue={(value) => (name.value = value)} error={task.error?.at('/name')} />
+    <Form form={form} run={run} action="Create role">
+      <TextField label="Name" required {...form.field('name')} />
       <p class="hint">A new role is at the bottom of the list and has no permissions.</p>
-      <ErrorNotice error={task.error} shown={['/name']} />
-      <div class="actions">
-        <Button type="submit" variant="main" busy={task.busy}>
-          Create role
-        </Button>
-      </div>
-    </form>
+    </Form>
   );
 }
 
 /** The roles of a server, highest first, to create, move and edit them. `?role=` opens one. */
 export function RolesPage({ server }: { server: Server }): JSX.Element {
   const { query, route } = useLocation();
-  const isCreating = useSignal(false);
   const moving = useTask();
   const rank = myRank(server);
   const list = `/servers/${server.id}/settings/roles`;
@@ -71,9 +57,22 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
       </p>
       {rank > 0 && (
         <div>
-          <Button variant="main" onClick={() => (isCreating.value = true)}>
+          <DialogButton
+            variant="main"
+            dialog={(close) => (
+              <Dialog title="Create role" onClose={close}>
+                <NewRoleForm
+                  serverId={server.id}
+                  onCreated={({ id }) => {
+                    close();
+                    route(`${list}?role=${id}`);
+                  }}
+                />
+              </Dialog>
+            )}
+          >
             Create role
-          </Button>
+          </DialogButton>
         </div>
       )}
       <ErrorNotice error={moving.error} />
@@ -111,17 +110,6 @@ export function RolesPage({ server }: { server: Server }): JSX.Element {
           );
         })}
       </ul>
-      {isCreating.value && (
-        <Dialog title="Create role" onClose={() => (isCreating.value = false)}>
-          <NewRoleForm
-            serverId={server.id}
-            onCreated={({ id }) => {
-              isCreating.value = false;
-              route(`${list}?role=${id}`);
-            }}
-          />
-        </Dialog>
-      )}
     </>
   );
 }

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import type { WebhookDelivery, WebhookDeliveryPage } from '../../../../../lib/contract/webhook-delivery.ts';
-import { call, path } from '../../../api/call.ts';
+import { path } from '../../../api/call.ts';
 import { Button } from '../../../ui/button.tsx';
 import { ErrorNotice } from '../../../ui/error-notice.tsx';
+import { Spinner } from '../../../ui/loading.tsx';
 import { shortMomentOf } from '../../../ui/times.ts';
-import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useGet } from '../../../ui/use-loaded.ts';
 
 const eventNames: Record<string, string> = {
   ping: 'Connected',
@@ -36,10 +37,7 @@ const nameOf = ({ event, action }: WebhookDelivery): string =>
 
 /** The results of the latest deliveries from code hosts to a webhook, newest first. */
 export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
-  const log = useLoaded<WebhookDeliveryPage>(
-    (signal) => call('GET', path`/api/webhooks/${webhookId}/deliveries`, undefined, { signal }),
-    [webhookId],
-  );
+  const log = useGet<WebhookDeliveryPage>(path`/api/webhooks/${webhookId}/deliveries`);
   const items = log.value?.items;
   return (
     <div class="delivery-log">
@@ -47,7 +45,7 @@ export function DeliveryLog({ webhookId }: { webhookId: string }): JSX.Element {
         <Button onClick={log.reload}>Refresh</Button>
       </div>
       <ErrorNotice error={log.error} />
-      {!items && !log.error && <p class="spinner">Loading…</p>}
+      {!items && !log.error && <Spinner />}
       {items?.length === 0 && <p>No deliveries yet. A delivery is listed once it is posted.</p>}
       {items && items.length > 0 && (
         <div class="delivery-table" tabIndex={0} role="region" aria-label="Deliveries">

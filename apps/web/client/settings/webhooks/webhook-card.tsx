@@ -5,10 +5,10 @@ import type { Webhook } from '../../../../../lib/contract/webhook.ts';
 import { call, path } from '../../../api/call.ts';
 import { Button } from '../../../ui/button.tsx';
 import { CopyButton } from '../../../ui/copy.tsx';
-import { Confirm } from '../../../ui/dialog.tsx';
+import { ConfirmButton } from '../../../ui/dialog.tsx';
 import { TextField } from '../../../ui/form.tsx';
 import { shortMomentOf } from '../../../ui/times.ts';
-import { DraftForm, useDraftTask } from '../draft.tsx';
+import { DraftForm, useDraft } from '../draft.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 
 /** A secret URL: shown as dots until it is revealed. It can be copied without revealing it. */
@@ -40,9 +40,7 @@ export function WebhookCard({
   const heading = useId();
   const isRevealed = useSignal(false);
   const isLogOpen = useSignal(false);
-  const isDeleting = useSignal(false);
-  const isResetting = useSignal(false);
-  const { draft, task } = useDraftTask({ name }, true);
+  const draft = useDraft({ name }, true);
   const save = async (): Promise<void> => onChanged(await call<Webhook>('PATCH', path`/api/webhooks/${id}`, draft.patch));
   const reset = async (): Promise<void> => onChanged(await call<Webhook>('POST', path`/api/webhooks/${id}/token`));
   const remove = async (): Promise<void> => {
@@ -67,9 +65,15 @@ export function WebhookCard({
             {isRevealed.value ? 'Hide URLs' : 'Show URLs'}
           </Button>
         )}
-        <Button aria-label={`Reset URLs of ${name}`} onClick={() => (isResetting.value = true)}>
+        <ConfirmButton
+          aria-label={`Reset URLs of ${name}`}
+          question={`Reset the URLs of ${name}?`}
+          text="The old URLs stop working immediately. Replace them wherever they are used."
+          action="Reset"
+          run={reset}
+        >
           Reset URLs
-        </Button>
+        </ConfirmButton>
       </div>
       <p class="hint">
         For a code host (GitHub, Gitea, Forgejo, Gogs): add a webhook there with the second URL, content type <code>application/json</code>{' '}
@@ -78,15 +82,8 @@ export function WebhookCard({
       </p>
       <details class="webhook-name">
         <summary>Rename</summary>
-        <DraftForm draft={draft} task={task} save={save} shown={['/name']}>
-          <TextField
-            label="Name"
-            hint="Earlier messages keep the old name."
-            required
-            value={draft.now.name}
-            onValue={(value) => draft.set({ name: value })}
-            error={task.error?.at('/name')}
-          />
+        <DraftForm draft={draft} save={save}>
+          <TextField label="Name" hint="Earlier messages keep the old name." required {...draft.field('name')} />
         </DraftForm>
       </details>
       <details onToggle={({ currentTarget }) => (isLogOpen.value = currentTarget.open)}>
@@ -94,20 +91,17 @@ export function WebhookCard({
         {isLogOpen.value && <DeliveryLog webhookId={id} />}
       </details>
       <div>
-        <Button variant="danger" aria-label={`Delete ${name}`} onClick={() => (isDeleting.value = true)}>
+        <ConfirmButton
+          variant="danger"
+          aria-label={`Delete ${name}`}
+          question={`Delete ${name}?`}
+          text="Its URLs stop working. Its messages are kept."
+          action="Delete"
+          run={remove}
+        >
           Delete
-        </Button>
+        </ConfirmButton>
       </div>
-      {isResetting.value && (
-        <Confirm title={`Reset the URLs of ${name}?`} action="Reset" run={reset} onClose={() => (isResetting.value = false)}>
-          <p>The old URLs stop working immediately. Replace them wherever they are used.</p>
-        </Confirm>
-      )}
-      {isDeleting.value && (
-        <Confirm title={`Delete ${name}?`} action="Delete" run={remove} onClose={() => (isDeleting.value = false)}>
-          <p>Its URLs stop working. Its messages are kept.</p>
-        </Confirm>
-      )}
     </section>
   );
 }

@@ -7,13 +7,12 @@ import type { Server } from '../../../../../lib/contract/server.ts';
 import type { Webhook } from '../../../../../lib/contract/webhook.ts';
 import { call, path } from '../../../api/call.ts';
 import { may } from '../../../state/rights.ts';
-import { Button } from '../../../ui/button.tsx';
 import { countOf } from '../../../ui/counts.ts';
-import { useCreateKey } from '../../../ui/create-key.ts';
-import { ErrorNotice } from '../../../ui/error-notice.tsx';
-import { SelectField, TextField, useTask } from '../../../ui/form.tsx';
+import { Form, SelectField, TextField, useForm } from '../../../ui/form.tsx';
+import { Loading, Spinner } from '../../../ui/loading.tsx';
 import { useAskToChoose, useUnsaved } from '../../../ui/unsaved.tsx';
-import { useLoaded } from '../../../ui/use-loaded.ts';
+import { useCreate } from '../../../ui/use-create.ts';
+import { useGet, useLoaded } from '../../../ui/use-loaded.ts';
 import { orderedChannels } from '../../channel-context.ts';
 import { WebhookCard } from './webhook-card.tsx';
 
@@ -26,38 +25,19 @@ function manageableChannels(serverId: string): Channel[] {
 }
 
 function NewWebhookForm({ channelId, onCreated }: { channelId: string; onCreated: (webhook: Webhook) => void }): JSX.Element {
-  const name = useSignal('');
-  const task = useTask();
-  const key = useCreateKey();
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void task.run(async () => {
-      const input = { name: name.value };
-      const webhook = await call<Webhook>('POST', path`/api/channels/${channelId}/webhooks`, input, { key: key.of(input) });
-      key.done();
-      name.value = '';
-      onCreated(webhook);
-    });
+  const form = useForm({ name: '' });
+  const create = useCreate();
+  const run = async (): Promise<void> => {
+    const webhook = await create<Webhook>(path`/api/channels/${channelId}/webhooks`, form.now);
+    form.set({ name: '' });
+    onCreated(webhook);
   };
-  useUnsaved(name.value !== '', 'part');
+  useUnsaved(form.now.name !== '', 'part');
   return (
-    <form class="form" onSubmit={submit}>
+    <Form form={form} run={run} action="Create">
       <h3>Create a webhook</h3>
-      <TextField
-        label="Name"
-        hint="Shown as the author of its messages."
-        required
-        value={name.value}
-        onValue={(value) => (name.value = value)}
-        error={task.error?.at('/name')}
-      />
-      <ErrorNotice error={task.error} shown={['/name']} />
-      <div class="actions">
-        <Button type="submit" variant="main" busy={task.busy}>
-          Create
-        </Button>
-      </div>
-    </form>
+      <TextField label="Name" hint="Shown as the author of its messages." required {...form.field('name')} />
+    </Form>
   );
 }
 
@@ -76,15 +56,11 @@ async function countWebhooks(channelIds: readonly string[], signal: AbortSignal)
 }
 
 function ChannelWebhooks({ channelId }: { channelId: string }): JSX.Element {
-  const webhooks = useLoaded<Webhook[]>(
-    (signal) => call('GET', path`/api/channels/${channelId}/webhooks`, undefined, { signal }),
-    [channelId],
-  );
+  const webhooks = useGet<Webhook[]>(path`/api/channels/${channelId}/webhooks`);
   const list = webhooks.value;
   return (
     <>
-      <ErrorNotice error={webhooks.error} retry={webhooks.reload} />
-      {!list && !webhooks.error && <p class="spinner">Loading…</p>}
+      <Loading of={webhooks} />
       {list?.length === 0 && <p>This channel has no webhooks.</p>}
       {list?.map((webhook) => (
         <WebhookCard
@@ -133,7 +109,7 @@ export function WebhooksPage({ server }: { server: Server }): JSX.Element {
         value={channel?.id ?? ''}
         onValue={choose}
       />
-      {!counts && <p class="spinner">Loading…</p>}
+      {!counts && <Spinner />}
       {counts && channel && <ChannelWebhooks key={channel.id} channelId={channel.id} />}
     </>
   );
