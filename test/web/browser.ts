@@ -64,7 +64,11 @@ interface BrowserWindow {
   problems: string[];
 }
 
+/** The browser of this process. It is started at the first need, and ends some seconds after the last file that uses it, because many files follow each other. */
 let launched: Promise<Browser> | undefined;
+let closing: NodeJS.Timeout | undefined;
+const idleMs = 3_000;
+
 /** The arguments of the browser. They disable its own requests to other hosts. */
 export const launchArgs = [
   '--no-sandbox',
@@ -80,38 +84,37 @@ export const launchArgs = [
 export const sessionCookie = (origin: string, token: string) =>
   ({ name: 'parlance_session', value: token, url: origin, httpOnly: true, sameSite: 'Lax' }) as const;
 
-/** Whether there is a browser to test with. */
-const hasBrowser = (): boolean => findChromium() !== null;
-
-/** Returns the browser of this process; starts it at the first call. */
-function browser(): Promise<Browser> {
+const newContext = async (site: Pick<Site, 'origin'>, bypassCSP: boolean): Promise<BrowserContext> => {
   launched ??= chromium.launch({ executablePath: findChromium() ?? '', args: launchArgs });
-  return launched;
+  const context = await (await launched).newContext({ baseURL: site.origin, bypassCSP, locale: 'en-GB' });
+  context.setDefaultTimeout(60_000);
+  return context;
+};
+
+/** Ends the browser of this process, if one was started and no file uses it soon. */
+function closeBrowserLater(): void {
+  closing = setTimeout(() => {
+    const browser = launched;
+    launched = undefined;
+    void browser?.then((one) => one.close());
+  }, idleMs);
 }
 
-/** Ends the browser of this process, if one was started. */
-async function closeBrowser(): Promise<void> {
-  const closing = launched;
-  launched = undefined;
-  await (await closing)?.close();
-}
-
+/** Opens a page in `context`. What an earlier test has stored there is removed. */
 async function openWindow(
   site: Pick<Site, 'origin'>,
+  context: BrowserContext,
   as: Pick<Person, 'token'> | undefined,
-  options: WindowOptions,
+  { width = 1280, height = 800, dark = false }: WindowOptions,
 ): Promise<BrowserWindow> {
-  const { width = 1280, height = 800, dark = false, bypassCSP = false } = options;
-  const context = await (await browser()).newContext({
-    baseURL: site.origin,
-    viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light',
-    bypassCSP,
-    locale: 'en-GB',
-  });
-  context.setDefaultTimeout(60_000);
+  await context.clearCookies();
   if (as) await context.addCookies([sessionCookie(site.origin, as.token)]);
   const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send('Storage.clearDataForOrigin', { origin: site.origin, storageTypes: 'local_storage' });
+  await session.detach();
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
   const problems: string[] = [];
   const { hostname } = new URL(site.origin);
   page.on('pageerror', (error) => problems.push(`script: ${error.message}`));
@@ -131,18 +134,29 @@ async function openWindow(
   return { page, context, problems };
 }
 
+/** Closes the pages of a context, so that another test can use it. */
+async function clearContext(context: BrowserContext): Promise<void> {
+  context.removeAllListeners('request');
+  context.removeAllListeners('response');
+  await context.setOffline(false);
+  await Promise.all(context.pages().map((page) => page.close()));
+}
+
 /** Opens a window in which `as` is logged in. It does not show a page yet. */
 export type OpenPage = (site: Pick<Site, 'origin'>, as?: Pick<Person, 'token'>, options?: WindowOptions) => Promise<Page>;
 
 /**
- * Returns a function that opens windows for the tests of the calling file. Each window is closed when its test ends. A test fails when a script fails in a
- * window, when the content security policy is violated, or when a page makes a request to another host or with an unknown field. A failed test prints the text of its windows. The
- * tests are skipped when there is no browser.
+ * Returns a function that opens windows for the tests of the calling file. Each window is closed when its test ends; its cache stays for the next one. A test
+ * fails when a script fails in a window, when the content security policy is violated, or when a page makes a request to another host or with an unknown
+ * field. A failed test prints the text of its windows. The tests are skipped when there is no browser.
  */
 export function usePages(): OpenPage {
   const windows: BrowserWindow[] = [];
+  /** The contexts of this file, each with what cannot be changed in it. */
+  const contexts: { kind: string; context: Promise<BrowserContext>; isUsed: boolean }[] = [];
   before(function () {
-    if (!hasBrowser()) this.skip();
+    clearTimeout(closing);
+    if (!findChromium()) this.skip();
   });
   afterEach(async function () {
     const all = windows.splice(0);
@@ -154,13 +168,22 @@ export function usePages(): OpenPage {
           .catch(() => '');
         process.stderr.write(`${page.url()} showed:\n${text.slice(0, 3_000)}\n${problems.join('\n')}\n`);
       }
-    await Promise.all(all.map(({ context }) => context.close()));
+    await Promise.all(all.map(({ context }) => clearContext(context)));
+    for (const one of contexts) one.isUsed = false;
     const problems = all.flatMap((one) => one.problems);
     if (!this.currentTest?.isFailed()) expect(problems).to.deep.equal([]);
   });
-  after(closeBrowser);
+  after(async () => {
+    await Promise.all(contexts.map(async ({ context }) => (await context).close()));
+    closeBrowserLater();
+  });
   return async (site, as, options = {}) => {
-    const window = await openWindow(site, as, options);
+    const { bypassCSP = false } = options;
+    const kind = `${site.origin} ${bypassCSP}`;
+    let kept = contexts.find((one) => one.kind === kind && !one.isUsed);
+    if (!kept) contexts.push((kept = { kind, context: newContext(site, bypassCSP), isUsed: true }));
+    kept.isUsed = true;
+    const window = await openWindow(site, await kept.context, as, options);
     windows.push(window);
     return window.page;
   };

@@ -2,28 +2,24 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import type { Interaction } from '../../lib/contract/interaction.ts';
 import type { Message } from '../../lib/contract/message.ts';
-import type { Server } from '../../lib/contract/server.ts';
 import { deriveInteractionToken } from '../../lib/store/seal.ts';
 import { type Bot, makeBot } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';
-import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
+import { useWebFixture } from './web-fixture.ts';
 
 const option = (name: string, type: string, required = false) => ({ name, type, required, description: `the ${name}` });
 
 describe('web: slash commands', () => {
-  let site: Site;
-  let ada: Person;
   let bot: Bot;
-  let server: Server;
   let channelId: string;
   let recorder: EventRecorder;
   let page: Page;
-  const openPage = usePages();
+  const fixture = useWebFixture();
 
   const composer = () => page.getByRole('textbox', { name: /^Message / });
-  const messages = (): Promise<Message[]> => send(site, 200, ada, 'GET', `/api/channels/${channelId}/messages`);
+  const messages = (): Promise<Message[]> => fixture.messagesIn(channelId);
   const seenIds = new Set<string>();
   /** Waits for the next INTERACTION_CREATE of a command that the bot receives. */
   const nextInvocation = async (name: string): Promise<Interaction> => {
@@ -35,12 +31,10 @@ describe('web: slash commands', () => {
     return invocation;
   };
   const respond = ({ id, token }: Interaction, body: object, route = 'callback') =>
-    site.call('POST', `/api/interactions/${id}/${token}/${route}`, { body: { type: 'message', ...body } });
+    fixture.site.call('POST', `/api/interactions/${id}/${token}/${route}`, { body: { type: 'message', ...body } });
 
   before(async () => {
-    site = await startSite();
-    ada = await signUp(site, 'Ada');
-    server = await send<Server>(site, 201, ada, 'POST', '/api/servers', { name: 'Harbour' });
+    const { site, ada, server } = fixture;
     channelId = server.channels[0]?.id as string;
     bot = await makeBot(site, ada, server.id);
     await send(site, 200, bot, 'PUT', `/api/applications/${bot.applicationId}/commands`, [
@@ -57,17 +51,13 @@ describe('web: slash commands', () => {
     ]);
     recorder = await recordEvents(site, bot.token);
   });
-  after(async () => {
-    await recorder?.client.close();
-    await site?.close();
-  });
+  after(() => recorder?.client.close());
   beforeEach(async () => {
-    page = await openPage(site, ada);
-    await page.goto(`/servers/${server.id}/${channelId}`);
+    page = await fixture.openChannel(fixture.ada, channelId);
   });
 
   it('fills in every option type by keyboard and shows each error at its option', async () => {
-    const role = await send<{ id: string }>(site, 201, ada, 'POST', `/api/servers/${server.id}/roles`, { name: 'Crew' });
+    const role = await fixture.request<{ id: string }>(fixture.ada, 'POST', `/api/servers/${fixture.server.id}/roles`, { name: 'Crew' });
     await composer().pressSequentially('/ev');
     await page.getByRole('option', { name: /every/ }).waitFor();
     await page.keyboard.press('Enter');
@@ -102,7 +92,7 @@ describe('web: slash commands', () => {
       ['a-integer', 42],
       ['a-number', -2.5],
       ['a-boolean', false],
-      ['a-user', ada.id],
+      ['a-user', fixture.ada.id],
       ['a-role', role.id],
       ['a-channel', channelId],
     ]);
@@ -121,7 +111,7 @@ describe('web: slash commands', () => {
     const { data, ...use } = await nextInvocation('every');
     expect(data.options.map(({ name, value }) => [name, value])).to.deep.equal([
       ['text', 'as typed'],
-      ['a-user', ada.id],
+      ['a-user', fixture.ada.id],
     ]);
     await respond({ data, ...use }, { content: 'ok' });
     await waitUntil(async () => (await composer().inputValue()) === '', 'an empty composer');
@@ -136,29 +126,37 @@ describe('web: slash commands', () => {
     await waitUntil(async () => (await messages()).at(-1)?.content === '/none of this', 'the message');
   });
 
-  it('runs a command without options at once, and shows deferred, ephemeral and missing responses', async () => {
+  it('runs a command without options at once, and shows immediate, deferred, ephemeral and missing responses', async () => {
+    const other = await fixture.openChannel(fixture.bob, channelId);
+    const message = (text: string, where = page) => where.getByRole('article').filter({ hasText: text });
     const invoke = async (): Promise<Interaction> => {
       await composer().pressSequentially('/hello');
       await page.getByRole('option', { name: /hello/ }).waitFor();
       await page.keyboard.press('Enter');
       return nextInvocation('hello');
     };
+    await respond(await invoke(), { content: 'Answered at once' });
+    await message('Answered at once', other).getByText('/hello').waitFor();
     const deferred = await invoke();
     await respond(deferred, { type: 'defer' });
     await page.getByText(/is thinking/).waitFor();
     await respond(deferred, { content: 'Thought about' }, 'followup');
-    await page.getByRole('article').getByText('Thought about').waitFor();
+    await message('Thought about', other).waitFor();
     await page.getByText(/is thinking/).waitFor({ state: 'detached' });
     await respond(await invoke(), { content: 'For your eyes', ephemeral: true });
-    await page.getByRole('article').getByText('For your eyes').waitFor();
+    await message('For your eyes').getByText('Only you can see this').waitFor();
     expect((await messages()).some(({ content }) => content === 'For your eyes')).to.equal(false);
     await invoke();
     await page.getByText(/did not respond/).waitFor();
+    expect(await message('For your eyes', other).count()).to.equal(0);
+    await page.reload();
+    await message('Thought about').waitFor();
+    expect(await message('For your eyes').count()).to.equal(0);
   });
 
   it('says at once that the endpoint of a bot has failed, and shows its answer when it comes in another way', async () => {
     const setEndpoint = (interactionsEndpointUrl: string | null) =>
-      site.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
+      fixture.site.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
     // Requests to it are refused at once.
     await setEndpoint('https://127.0.0.1:1/');
     const invoked = page.waitForResponse((response) => response.url().endsWith('/invoke'));
@@ -166,7 +164,7 @@ describe('web: slash commands', () => {
     await composer().press('Enter');
     await page.getByText(/has a problem and may not respond/).waitFor();
     const { id } = (await (await invoked).json()) as { id: string };
-    await respond({ id, token: deriveInteractionToken(site.platform.config.APP_KEY, id) } as Interaction, { content: 'After all' });
+    await respond({ id, token: deriveInteractionToken(fixture.site.platform.config.APP_KEY, id) } as Interaction, { content: 'After all' });
     await page.getByRole('article').getByText('After all').waitFor();
     await page.getByText(/has a problem/).waitFor({ state: 'detached' });
     await composer().fill('/hello');

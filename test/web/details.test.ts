@@ -27,9 +27,11 @@ describe('web: details of the pages', () => {
   });
 
   it('shows a message that covers neither the composer nor its buttons, and does not repeat the counter', async () => {
+    const page = await openPage(fixture.bob);
     for (const width of [360, 1440]) {
       const channelId = await newChannel('covered');
-      const page = await openChannel(fixture.bob, channelId, { width, height: 740 });
+      await page.setViewportSize({ width, height: 740 });
+      await page.goto(`/servers/${fixture.server.id}/${channelId}`);
       const field = page.getByRole('textbox', { name: 'Message covered' });
       await field.fill('x'.repeat(4_100));
       await field.press('Enter');
@@ -69,17 +71,18 @@ describe('web: details of the pages', () => {
       focus: 'Your password',
     },
   };
-  for (const [name, { path, open, focus }] of Object.entries(dialogs))
-    it(`focuses the first field of a dialog: ${name}`, async () => {
-      const page = await openPage(fixture.ada);
+  it('focuses the first field of a dialog', async () => {
+    const page = await openPage(fixture.ada);
+    for (const [name, { path, open, focus }] of Object.entries(dialogs)) {
       await page.goto(path());
       await open(page);
       await page.getByRole('dialog').waitFor();
       const found = await page.evaluate(
         'document.activeElement.labels?.[0]?.textContent ?? document.activeElement.getAttribute("aria-label") ?? document.activeElement.tagName',
       );
-      expect(found).to.match(new RegExp(`^${focus}`));
-    });
+      expect(found, name).to.match(new RegExp(`^${focus}`));
+    }
+  });
 
   it('focuses the main action of a dialog without fields', async () => {
     const channelId = await newChannel('confirm');
@@ -117,10 +120,13 @@ describe('web: details of the pages', () => {
     await page.getByRole('heading', { name: 'Deploys' }).waitFor();
   });
 
-  it('says that an invite is not valid', async () => {
-    const page = await openPage(fixture.bob);
-    await page.goto('/invite/none');
-    await page.getByRole('heading', { name: 'Invite not valid' }).waitFor();
+  it('says in a voice channel that voice calls are not supported, and shows no composer', async () => {
+    const at = `/api/servers/${fixture.server.id}/channels`;
+    const voice = await request<Channel>(fixture.ada, 'POST', at, { name: 'bridge', kind: 'voice' });
+    const page = await openChannel(fixture.bob, voice.id);
+    await page.getByRole('heading', { name: 'bridge', level: 1 }).waitFor();
+    await page.getByText('Parlance doesn’t support voice calls yet').waitFor();
+    expect(await page.getByRole('textbox').count()).to.equal(0);
   });
 
   it('names values in the audit log in words', async () => {

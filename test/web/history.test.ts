@@ -1,56 +1,42 @@
 import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
-import type { Channel } from '../../lib/contract/channel.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import type { ReadState } from '../../lib/contract/read.ts';
-import type { Server } from '../../lib/contract/server.ts';
+import { insertMessages } from '../harness/insert-messages.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
+import type { Person } from './browser.ts';
+import { useWebFixture } from './web-fixture.ts';
 
 const messageCount = 170;
 
 describe('web: the message list', () => {
-  let site: Site;
-  let ada: Person;
-  let ben: Person;
-  let server: Server;
   let long: { id: string; path: string; messages: string[] };
-  const open = usePages();
+  const fixture = useWebFixture();
+  const { request } = fixture;
 
-  const post = async <T>(as: Person, path: string, body: unknown): Promise<T> => {
-    const answer = await site.call<T>('POST', path, { as: as.as, body });
-    if (answer.status >= 300) throw new Error(`${path}: ${answer.status}`);
-    return answer.body;
-  };
   const sendMessage = (as: Person, channelId: string, content: string): Promise<Message> =>
-    post<Message>(as, `/api/channels/${channelId}/messages`, { content });
+    request<Message>(as, 'POST', `/api/channels/${channelId}/messages`, { content });
   const makeChannel = async (name: string, contentMode = 'default'): Promise<{ id: string; path: string }> => {
-    const { id } = await post<Channel>(ada, `/api/servers/${server.id}/channels`, { name, kind: 'text', parentId: null });
-    await site.call('PATCH', `/api/channels/${id}`, { as: ada.as, body: { contentMode } });
-    return { id, path: `/servers/${server.id}/${id}` };
+    const id = await fixture.newChannel(name);
+    if (contentMode !== 'default') await request(fixture.ada, 'PATCH', `/api/channels/${id}`, { contentMode });
+    return { id, path: `/servers/${fixture.server.id}/${id}` };
   };
 
   before(async () => {
-    site = await startSite({ RATE_LIMIT: 'off' });
-    [ada, ben] = await Promise.all([signUp(site, 'Ada'), signUp(site, 'Ben')]);
-    server = await post<Server>(ada, '/api/servers', { name: 'Archive' });
-    const { code } = await post<{ code: string }>(ada, `/api/servers/${server.id}/invites`, {});
-    await post(ben, `/api/invites/${code}`, {});
+    const { site, server, ada, bob } = fixture;
     const channel = await makeChannel('long');
-    long = { ...channel, messages: [] };
-    for (let at = 0; at < messageCount; at += 10) {
-      const some = await Promise.all(
-        Array.from({ length: 10 }, (_, more) =>
-          sendMessage(more % 3 ? ada : ben, channel.id, `number ${at + more} ${'word '.repeat((at + more) % 30)}`),
-        ),
-      );
-      long.messages.push(...some.map(({ id }) => id).sort());
-    }
+    const contents = Array.from({ length: messageCount - 1 }, (_, at) => ({
+      authorId: (at % 10) % 3 ? ada.id : bob.id,
+      content: `number ${at} ${'word '.repeat(at % 30)}`,
+    }));
+    const messages = await insertMessages(site.platform, { channelId: channel.id, serverId: server.id }, contents);
+    const last = await sendMessage(bob, channel.id, `number ${messageCount - 1}`);
+    await request(ada, 'PUT', `/api/channels/${channel.id}/read`, { messageId: last.id });
+    long = { ...channel, messages: [...messages, last.id] };
   });
-  after(() => site?.close());
 
   const openPage = async (as: Person, path: string): Promise<Page> => {
-    const page = await open(site, as);
+    const page = await fixture.openPage(as);
     await page.goto(path);
     return page;
   };
@@ -72,7 +58,7 @@ describe('web: the message list', () => {
   };
 
   it('loads older messages up to the beginning without moving the view, and renders few messages', async () => {
-    const page = await openPage(ada, long.path);
+    const page = await openPage(fixture.ada, long.path);
     await message(page, messageCount - 1).waitFor();
     const { worst, most } = await scroller(page).evaluate(async (box) => {
       // No named functions here: the compiler wraps them in a helper that does not exist in the page.
@@ -99,24 +85,24 @@ describe('web: the message list', () => {
   });
 
   it('counts new messages while the user views older ones, without moving the view, and follows new ones again at the end', async () => {
-    const page = await openPage(ada, long.path);
+    const page = await openPage(fixture.ada, long.path);
     await message(page, messageCount - 1).waitFor();
     await scroller(page).hover();
     await page.mouse.wheel(0, -600);
     await page.getByRole('button', { name: 'Jump to newest' }).waitFor();
     const before = await visibleTops(page);
-    for (const text of ['late one', 'late two']) await sendMessage(ben, long.id, text);
+    for (const text of ['late one', 'late two']) await sendMessage(fixture.bob, long.id, text);
     await page.getByText('2 new messages').waitFor();
     expect(await largestShift(page, before)).to.be.below(2);
     await page.getByRole('button', { name: 'Jump to newest' }).click();
     await page.getByRole('article').getByText('late two').waitFor();
-    await sendMessage(ben, long.id, 'late three');
+    await sendMessage(fixture.bob, long.id, 'late three');
     await page.getByRole('article').getByText('late three').waitFor();
     await page.getByText(/new messages?$/).waitFor({ state: 'hidden' });
   });
 
   it('opens a link to an old message in the middle of the view, and offers to jump to the newest', async () => {
-    const page = await openPage(ada, `${long.path}?message=${long.messages[40]}`);
+    const page = await openPage(fixture.ada, `${long.path}?message=${long.messages[40]}`);
     await message(page, 40).waitFor();
     await page.getByText('You’re viewing older messages').waitFor();
     const [box, view] = [await message(page, 40).boundingBox(), await scroller(page).boundingBox()];
@@ -125,33 +111,24 @@ describe('web: the message list', () => {
     await message(page, messageCount - 1).waitFor();
   });
 
-  it('opens at the first unread message, and marks the channel as read at the end', async () => {
-    const room = await makeChannel('unread');
-    const first = await sendMessage(ada, room.id, 'read by Ben');
-    await site.call('PUT', `/api/channels/${room.id}/read`, { as: ben.as, body: { messageId: first.id } });
-    for (let at = 0; at < 40; at++) await sendMessage(ada, room.id, `unread ${at}`);
-    const page = await openPage(ben, room.path);
-    const line = page.getByText('New', { exact: true });
-    await line.waitFor();
-    expect(await line.isVisible()).to.equal(true);
-    await page.getByRole('article').getByText('unread 0', { exact: true }).waitFor();
-    const marked = page.waitForRequest((request) => request.method() === 'PUT' && request.url().endsWith(`/channels/${room.id}/read`));
-    await page.getByRole('button', { name: 'Jump to newest' }).click();
-    await page.getByRole('article').getByText('unread 39', { exact: true }).waitFor();
+  it('sends a read mark that is not due yet when the page is closed', async () => {
+    const room = await makeChannel('closed');
+    const page = await openPage(fixture.bob, room.path);
+    await page.getByRole('textbox', { name: 'Message closed' }).waitFor();
+    const marked = page.waitForRequest((one) => one.method() === 'PUT' && one.url().endsWith(`/channels/${room.id}/read`));
+    await sendMessage(fixture.ada, room.id, 'first word');
     await marked;
-    // The next read mark is not due yet when the page is closed, so it is sent then.
-    const last = await sendMessage(ada, room.id, 'last word');
+    const last = await sendMessage(fixture.ada, room.id, 'last word');
     await page.getByRole('article').getByText('last word', { exact: true }).waitFor();
     await page.goto('about:blank');
-    const readByBen = async (): Promise<string | null | undefined> => {
-      const { body } = await site.call<ReadState[]>('GET', '/api/users/@me/reads', { as: ben.as });
-      return body.find(({ channelId }) => channelId === room.id)?.readMessageId;
-    };
-    await waitUntil(async () => (await readByBen()) === last.id, 'the last mark');
+    const readByBob = async (): Promise<string | null | undefined> =>
+      (await request<ReadState[]>(fixture.bob, 'GET', '/api/users/@me/reads')).find(({ channelId }) => channelId === room.id)
+        ?.readMessageId;
+    await waitUntil(async () => (await readByBob()) === last.id, 'the last mark');
   });
 
   it('moves by keyboard between messages, to the tools and the menu of a message', async () => {
-    const page = await openPage(ada, long.path);
+    const page = await openPage(fixture.ada, long.path);
     await message(page, messageCount - 1).waitFor();
     await scroller(page).focus();
     await page.keyboard.press('ArrowUp');
@@ -167,9 +144,9 @@ describe('web: the message list', () => {
 
   it('hides the messages of a spoiler channel until clicked, and asks for confirmation in an age-restricted channel', async () => {
     const [covered, adult] = [await makeChannel('covered', 'spoiler'), await makeChannel('adult', 'age_restricted')];
-    await sendMessage(ben, covered.id, 'the butler did it');
-    await sendMessage(ben, adult.id, 'for adults');
-    const page = await openPage(ada, covered.path);
+    await sendMessage(fixture.bob, covered.id, 'the butler did it');
+    await sendMessage(fixture.bob, adult.id, 'for adults');
+    const page = await openPage(fixture.ada, covered.path);
     await page.getByRole('button', { name: /Click to show/ }).waitFor();
     expect(await page.getByText('the butler did it').count()).to.equal(0);
     await page.getByRole('button', { name: /Click to show/ }).click();

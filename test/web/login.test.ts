@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { createPasswordReset } from '../../lib/domain/accounts/password-resets.ts';
 import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
 
 describe('web: login, registration and invites', () => {
@@ -128,5 +129,28 @@ describe('web: login, registration and invites', () => {
     await page.getByRole('heading', { name: 'second', level: 1 }).waitFor();
     await site.call('DELETE', `/api/channels/${second.body.id}`, { as: person.as });
     await page.getByRole('heading', { name: 'general', level: 1 }).waitFor();
+  });
+
+  it('sets a new password by the link of an operator, once, without the code in the address', async () => {
+    const person = await signUp(site, 'Iris');
+    const link = `/reset-password#code=${(await createPasswordReset(site.platform, person.id)).code}`;
+    const page = await open(site);
+    await page.goto(link);
+    await page.getByText(`For the account ${person.username}.`).waitFor();
+    expect(page.url()).to.equal(`${site.origin}/reset-password`);
+    await page.getByLabel('New password').fill('short');
+    await page.getByRole('button', { name: 'Save password' }).click();
+    await page.locator('input[aria-invalid=true]').waitFor();
+    await page.getByLabel('New password').fill('a better password');
+    await page.getByRole('button', { name: 'Save password' }).click();
+    await page.getByRole('heading', { name: 'Password changed' }).waitFor();
+    await page.getByRole('link', { name: 'Log in' }).click();
+    await page.getByLabel('Username').fill(person.username);
+    await page.getByLabel('Password').fill('a better password');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { name: 'Hello, Iris' }).waitFor();
+    const again = await open(site);
+    await again.goto(link);
+    await again.getByText('This password link has expired or was already used').waitFor();
   });
 });

@@ -52,7 +52,7 @@ describe('web: the member list', () => {
   const list = (page: Page) => page.locator('.member-list');
   const rowsIn = (page: Page): Promise<number> => list(page).locator('li').count();
 
-  it('of 4,999 members, renders and watches those in view, and shows when one of them goes online or offline', async () => {
+  it('of 4,999 members, renders and watches those in view, shows when one of them goes online or offline, and finds any', async () => {
     const server = await makeServer(4_997, 'City');
     const zoe = await makeMember(server.id, '0 Zoe');
     const { page, watched } = await openList(server.id);
@@ -73,6 +73,14 @@ describe('web: the member list', () => {
     await recorders.splice(0)[0]?.client.close();
     await page.getByRole('heading', { name: 'Offline — 4998' }).waitFor();
     for (const ids of watched) expect(ids.length).to.be.lessThan(100);
+    // Members that are not loaded are completed and found, too.
+    await page.reload();
+    await page.getByRole('textbox', { name: /Message/ }).pressSequentially('@city4900');
+    await page.getByRole('option', { name: /City 4900/ }).waitFor();
+    await page.goto(`/servers/${server.id}/settings/members`);
+    await page.getByText('the first 1,000 members').waitFor();
+    await page.getByLabel('Search members').fill('city4990');
+    await page.locator('.settings-member').filter({ hasText: 'City 4990' }).waitFor();
   });
 
   it('of a small server, also keeps members outside of the view up to date', async () => {

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { makeInvite, makePerson, makeServer } from '../harness/factories.ts';
-import { runOperator, storesOf } from '../operator/run-operator.ts';
 import { type Site, startSite, usePages } from './browser.ts';
 
-describe('web: registration that is not open, and links for a new password', () => {
+describe('web: registration that is not open', () => {
   const open = usePages();
   let site: Site;
   const start = async (registration: string): Promise<void> => {
@@ -39,33 +38,5 @@ describe('web: registration that is not open, and links for a new password', () 
     await page.getByRole('link', { name: 'Log in' }).click();
     await page.getByRole('heading', { name: 'Log in to Parlance' }).waitFor();
     expect(await page.getByRole('link', { name: 'Create an account' }).count()).to.equal(0);
-  });
-
-  it('sets a new password by the link of an operator, once, without the code in the address', async () => {
-    await start('open');
-    const person = await makePerson(site, 'grace');
-    const { stdout } = await runOperator(['reset-password', person.id, '--json'], {
-      ...storesOf(site.platform.config),
-      BASE_URL: site.origin,
-    });
-    const { link } = JSON.parse(stdout) as { link: string };
-    const page = await open(site);
-    await page.goto(link);
-    await page.getByText('For the account grace.').waitFor();
-    expect(page.url()).to.equal(`${site.origin}/reset-password`);
-    await page.getByLabel('New password').fill('short');
-    await page.getByRole('button', { name: 'Save password' }).click();
-    await page.locator('input[aria-invalid=true]').waitFor();
-    await page.getByLabel('New password').fill('a better password');
-    await page.getByRole('button', { name: 'Save password' }).click();
-    await page.getByRole('heading', { name: 'Password changed' }).waitFor();
-    await page.getByRole('link', { name: 'Log in' }).click();
-    await page.getByLabel('Username').fill('grace');
-    await page.getByLabel('Password').fill('a better password');
-    await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByRole('heading', { name: 'Hello, grace' }).waitFor();
-    const again = await open(site);
-    await again.goto(link);
-    await again.getByText('This password link has expired or was already used').waitFor();
   });
 });

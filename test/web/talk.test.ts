@@ -1,37 +1,13 @@
-import { expect } from 'chai';
 import type { Locator, Page } from 'playwright-core';
-import type { Server } from '../../lib/contract/server.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type Person, type Site, signUp, startSite, usePages } from './browser.ts';
-import { addTalkingBot, type TalkingBot } from './talking-bot.ts';
+import type { Person } from './browser.ts';
+import { useWebFixture } from './web-fixture.ts';
 
-describe('web: a conversation of two people and a bot', () => {
-  let site: Site;
-  let ada: Person;
-  let ben: Person;
-  let bot: TalkingBot;
-  let server: Server;
-  let channelPath = '';
-  const open = usePages();
-
-  before(async () => {
-    site = await startSite();
-    [ada, ben] = await Promise.all([signUp(site, 'Ada'), signUp(site, 'Ben')]);
-    ({ body: server } = await site.call<Server>('POST', '/api/servers', { as: ada.as, body: { name: 'Talk' } }));
-    const invite = await site.call<{ code: string }>('POST', `/api/servers/${server.id}/invites`, { as: ada.as, body: {} });
-    await site.call('POST', `/api/invites/${invite.body.code}`, { as: ben.as });
-    await site.call('POST', `/api/servers/${server.id}/roles`, { as: ada.as, body: { name: 'Crew' } });
-    channelPath = `/servers/${server.id}/${server.channels.find(({ kind }) => kind === 'text')?.id}`;
-    bot = await addTalkingBot(site, ada, server.id);
-  });
-  after(async () => {
-    await bot?.close();
-    await site?.close();
-  });
+describe('web: a conversation of two people', () => {
+  const fixture = useWebFixture();
 
   const openPage = async (as: Person): Promise<Page> => {
-    const page = await open(site, as);
-    await page.goto(channelPath);
+    const page = await fixture.openChannel(as, fixture.server.channels.find(({ kind }) => kind === 'text')?.id ?? '');
     await field(page).waitFor();
     return page;
   };
@@ -49,36 +25,36 @@ describe('web: a conversation of two people and a bot', () => {
   };
 
   it('shows messages, edits, replies, reactions and deletions of the other person', async () => {
-    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
-    await sendMessage(hers, 'Hello Ben');
-    await message(his, 'Hello Ben').waitFor();
+    const [hers, his] = await Promise.all([openPage(fixture.ada), openPage(fixture.bob)]);
+    await sendMessage(hers, 'Hello Bob');
+    await message(his, 'Hello Bob').waitFor();
 
-    await clickTool(his, 'Hello Ben', 'React');
+    await clickTool(his, 'Hello Bob', 'React');
     await his.getByLabel('Search emoji').fill('thumbs up');
     await his
       .getByRole('button', { name: /thumbs up/i })
       .first()
       .click();
-    await message(hers, 'Hello Ben')
+    await message(hers, 'Hello Bob')
       .getByRole('button', { name: /1 reaction/ })
       .click();
-    await message(his, 'Hello Ben')
+    await message(his, 'Hello Bob')
       .getByRole('button', { name: /2 reactions/ })
       .waitFor();
 
-    await clickTool(his, 'Hello Ben', 'Reply');
+    await clickTool(his, 'Hello Bob', 'Reply');
     await sendMessage(his, 'Hello Ada');
     const answer = message(hers, 'Hello Ada');
-    await answer.getByText('Hello Ben').waitFor();
+    await answer.getByText('Hello Bob').waitFor();
 
     await field(hers).focus();
     await field(hers).press('ArrowUp');
-    await hers.getByRole('textbox', { name: 'Edit message' }).fill('Good morning Ben');
+    await hers.getByRole('textbox', { name: 'Edit message' }).fill('Good morning Bob');
     await hers.keyboard.press('Enter');
-    await message(his, 'Good morning Ben').getByText('edited').waitFor();
-    await message(his, 'Hello Ada').getByText('Good morning Ben').waitFor();
+    await message(his, 'Good morning Bob').getByText('edited').waitFor();
+    await message(his, 'Hello Ada').getByText('Good morning Bob').waitFor();
 
-    await clickTool(hers, 'Good morning Ben', 'More');
+    await clickTool(hers, 'Good morning Bob', 'More');
     await hers.getByRole('menuitem', { name: 'Delete' }).click();
     await hers.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await message(his, 'Hello Ada')
@@ -87,7 +63,7 @@ describe('web: a conversation of two people and a bot', () => {
   });
 
   it('sends a file with its name, and shows an image', async () => {
-    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
+    const [hers, his] = await Promise.all([openPage(fixture.ada), openPage(fixture.bob)]);
     const sharp = (await import('sharp')).default;
     const png = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#336699' } })
       .png()
@@ -104,77 +80,5 @@ describe('web: a conversation of two people and a bot', () => {
     await image.waitFor();
     const isShown = '[...document.querySelectorAll("article img")].some((one) => one.naturalWidth === 40)';
     await waitUntil(() => his.evaluate<boolean>(isShown), 'the image');
-  });
-
-  const runCommand = async (page: Page, name: string): Promise<void> => {
-    await field(page).fill(`/${name}`);
-    await page
-      .getByRole('option')
-      .filter({ hasText: `/${name}` })
-      .first()
-      .waitFor();
-    await field(page).press('Enter');
-  };
-
-  it('shows an immediate, a deferred, an ephemeral and a missing response to a command', async () => {
-    const [hers, his] = await Promise.all([openPage(ada), openPage(ben)]);
-    await runCommand(hers, 'answer');
-    await message(his, 'Answered at once').getByText('/answer').waitFor();
-
-    await runCommand(hers, 'defer');
-    await hers.getByText('Parrot is thinking').waitFor();
-    const deferred = bot.received.find(({ data }) => data.name === 'defer');
-    if (!deferred) throw new Error('the bot did not receive the command');
-    expect(await bot.followUp(deferred, { content: 'Thought it over' })).to.equal(201);
-    await message(his, 'Thought it over').waitFor();
-    await hers.getByText('Parrot is thinking').waitFor({ state: 'detached' });
-
-    await runCommand(hers, 'secret');
-    await message(hers, 'Between us').getByText('Only you can see this').waitFor();
-    await runCommand(hers, 'silent');
-    await hers.getByText('Parrot did not respond').waitFor();
-    expect(await message(his, 'Between us').count()).to.equal(0);
-    await hers.reload();
-    await message(hers, 'Thought it over').waitFor();
-    expect(await message(hers, 'Between us').count()).to.equal(0);
-  });
-
-  it('offers a field for every option type, and shows an error at its field', async () => {
-    const page = await openPage(ada);
-    await runCommand(page, 'every');
-    const form = page.getByRole('form', { name: 'Command every' });
-    const fillOption = (name: string, value: string): Promise<void> => form.getByLabel(`${name} (required)`).fill(value);
-    await fillOption('text', 'some words');
-    await fillOption('count', 'three');
-    await fillOption('share', '0.5');
-    await form.getByLabel('sure (required)').selectOption('true');
-    for (const [name, value] of [
-      ['person', 'Ben'],
-      ['group', 'Crew'],
-      ['place', 'general'],
-    ] as const) {
-      await fillOption(name, value);
-      await page.getByRole('option').filter({ hasText: value }).first().click();
-    }
-    await form.getByRole('button', { name: 'Send' }).click();
-    const count = form.getByLabel('count (required)');
-    await form.locator('[aria-invalid=true]').waitFor();
-    expect(await count.getAttribute('aria-invalid')).to.equal('true');
-    await fillOption('count', '3');
-    await form.getByRole('button', { name: 'Send' }).click();
-    await message(page, 'Got {').waitFor();
-    const got = bot.received.findLast(({ data }) => data.name === 'every')?.data.options;
-    const crew = (await site.call<{ id: string; name: string }[]>('GET', `/api/servers/${server.id}/roles`, { as: ada.as })).body.find(
-      ({ name }) => name === 'Crew',
-    );
-    expect(got).to.deep.equal([
-      { name: 'text', type: 'string', value: 'some words' },
-      { name: 'count', type: 'integer', value: 3 },
-      { name: 'share', type: 'number', value: 0.5 },
-      { name: 'sure', type: 'boolean', value: true },
-      { name: 'person', type: 'user', value: ben.id },
-      { name: 'group', type: 'role', value: crew?.id },
-      { name: 'place', type: 'channel', value: channelPath.split('/').at(-1) },
-    ]);
   });
 });
