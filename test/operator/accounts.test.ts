@@ -1,8 +1,5 @@
 import { expect } from 'chai';
-import { isBackupCommand } from '../../apps/operator/backup-commands.ts';
-import { parseCommandLine } from '../../apps/operator/commands.ts';
-import { executeCommand } from '../../apps/operator/execute.ts';
-import { failure, type Result } from '../../apps/operator/result.ts';
+import type { Result } from '../../apps/operator/result.ts';
 import { limits } from '../../lib/base/limits.ts';
 import type { LoginCode, Session } from '../../lib/contract/auth.ts';
 import { restoreAccount, suspendAccount } from '../../lib/domain/accounts/suspensions.ts';
@@ -15,6 +12,7 @@ import { startParlance } from '../harness/parlance.ts';
 import { type Caller, inParallel, refused, send, tally } from '../harness/requests.ts';
 import { make, use } from '../harness/use.ts';
 import { codeOf, unknownIds } from './refusals.ts';
+import { runOn } from './run-here.ts';
 
 const newPassword = 'another good password';
 
@@ -22,12 +20,7 @@ describe('operators’ commands for accounts', () => {
   const api = use(() => startParlance());
   const person = make(() => makePerson(api), { each: true });
 
-  const run = async (...args: string[]): Promise<Result> => {
-    const parsed = parseCommandLine(args);
-    if (parsed.kind !== 'command' || parsed.command.command === 'migrate' || isBackupCommand(parsed.command))
-      return failure(64, 'usage', 'not run on a platform');
-    return executeCommand({ ...api.platform, wake: () => undefined }, parsed.command, { operator: parsed.as ?? 'test' });
-  };
+  const run = (...args: string[]): Promise<Result> => runOn(api.platform, ...args);
   const json = async (...args: string[]): Promise<Record<string, unknown>> => (await run(...args)).json;
   const isAlive = async ({ as }: Caller): Promise<boolean> => (await api.call('GET', '/api/auth/me', { as })).status === 200;
   const connect = async ({ token }: Caller): Promise<Client> => {
@@ -79,31 +72,30 @@ describe('operators’ commands for accounts', () => {
       expect(await Promise.all([bot, late].map(isAlive))).to.deep.equal([true, true]);
     });
 
-    it('a login at the moment of the suspension leaves no session', async () => {
-      const [, ...answers] = await Promise.all([
-        suspendAccount(api.platform, person.id, undefined),
-        ...Array.from({ length: 10 }, () => logIn()),
-      ]);
-      for (const { status, body } of answers)
-        if (status === 200) expect(await isAlive({ ...person, as: `Bearer ${body.token}` })).to.equal(false);
-      expect(await api.platform.db.tokens.countDocuments({ accountId: person.id })).to.equal(0);
-    });
-
     it('403 for a login that has not stored its session when the person is suspended', async () => {
       beforeNextQuery(api.platform.db.tokens, 'insertOne', () => suspendAccount(api.platform, person.id, undefined));
       await refused(api, [403, 'account_suspended'], null, 'POST', '/api/auth/login', { username: person.username, password });
       expect(await api.platform.db.tokens.countDocuments({ accountId: person.id })).to.equal(0);
     });
+  });
 
-    it('refuses unknown ids with 404, and bots and the system account with 400', async () => {
-      const { id } = await makeApplication(api, person);
-      for (const command of ['suspend', 'unsuspend', 'reset-password', 'end-sessions'] as const) {
-        expect(await codeOf(run(command, id)), command).to.equal('invalid_request');
-        expect(await codeOf(run(command, '--', '1')), command).to.equal('not_found');
-      }
-      for (const unknown of unknownIds)
-        expect(await codeOf(suspendAccount(api.platform, unknown, undefined)), unknown).to.equal('not_found');
-    });
+  it('every command for people refuses unknown ids with not_found, and bots with invalid_request', async () => {
+    const { id } = await makeApplication(api, person);
+    const commands = [
+      'suspend',
+      'unsuspend',
+      'reset-password',
+      'reset-two-factor',
+      'end-sessions',
+      'unlink-sign-in',
+      'delete-account',
+      'keep-account',
+    ];
+    for (const command of commands) {
+      expect(await codeOf(run(command, id)), command).to.equal('invalid_request');
+      expect(await codeOf(run(command, '--', '1')), command).to.equal('not_found');
+    }
+    for (const unknown of unknownIds) expect(await codeOf(suspendAccount(api.platform, unknown, undefined)), unknown).to.equal('not_found');
   });
 
   it('end-sessions ends all sessions and sockets; the person can log in again', async () => {
@@ -133,9 +125,6 @@ describe('operators’ commands for accounts', () => {
     expect(await json('unlink-sign-in', person.id)).to.include({ changed: false });
     await api.platform.db.accounts.updateOne({ _id: person.id }, { $set: { identity, passwordHash: null } });
     expect((await run('unlink-sign-in', person.id)).text).to.include('reset-password');
-    const bot = await makeApplication(api, await makePerson(api));
-    expect(await codeOf(run('unlink-sign-in', bot.id))).to.equal('invalid_request');
-    for (const id of unknownIds) expect(await codeOf(run('unlink-sign-in', id))).to.equal('not_found');
   });
 
   describe('delete-account and keep-account', () => {
@@ -174,14 +163,6 @@ describe('operators’ commands for accounts', () => {
       expect(await json('delete-account', person.id, '--now')).to.include({ changed: true, messages: 'keep' });
       await waitUntil(async () => !(await api.platform.db.accounts.findOne({ _id: person.id })), 'the deletion');
       expect(await codeOf(run('keep-account', person.id))).to.equal('not_found');
-    });
-
-    it('refuses unknown ids, bots and the system account', async () => {
-      const { id } = await makeApplication(api, person);
-      for (const command of ['delete-account', 'keep-account']) {
-        expect(await codeOf(run(command, id)), command).to.equal('invalid_request');
-        expect(await codeOf(run(command, '--', '1')), command).to.equal('not_found');
-      }
     });
   });
 
@@ -235,7 +216,7 @@ describe('operators’ commands for accounts', () => {
     });
   });
 
-  it('accounts lists people by username in pages, and finds by the beginning of the name and by id', async () => {
+  it('accounts lists people by username in pages, as the page /people does', async () => {
     const prefix = `listed${person.id}`.slice(0, 26);
     const made = [await makePerson(api, `${prefix}_a`), await makePerson(api, `${prefix}_b`), await makePerson(api, `${prefix}_c`)];
     const ids = ({ items }: Record<string, unknown>) => (items as { id: string }[]).map(({ id }) => id);
@@ -243,9 +224,6 @@ describe('operators’ commands for accounts', () => {
     expect([ids(first), first.next]).to.deep.equal([made.slice(0, 2).map(({ id }) => id), `${prefix}_b`]);
     const second = await json('accounts', prefix, '--limit', '2', '--after', String(first.next));
     expect([ids(second), second.next]).to.deep.equal([[made[2]?.id], null]);
-    expect(await json('accounts', prefix, '--limit', '3')).to.include({ next: null });
-    expect(ids(await json('accounts', person.id))).to.deep.equal([person.id]);
-    expect(ids(await json('accounts', '.*'))).to.deep.equal([]);
     expect(await json('accounts', '--limit', '101')).to.include({ ok: false });
     expect((await run('accounts', prefix)).text.split('\n')).to.have.length(3);
   });

@@ -1,34 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { isBackupCommand } from '../../apps/operator/backup-commands.ts';
 import { parseCommandLine } from '../../apps/operator/commands.ts';
-import { executeCommand } from '../../apps/operator/execute.ts';
 import { exitCodes } from '../../apps/operator/result.ts';
-import type { AuditPage } from '../../lib/contract/member.ts';
 import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
-import { type Caller, send } from '../harness/requests.ts';
+import { makeServer } from '../harness/factories.ts';
+import { send } from '../harness/requests.ts';
+import { newBot, newMember, useServer } from '../harness/use.ts';
+import { runHere, runOn } from './run-here.ts';
 import { type Run, runOperator, storesOf } from './run-operator.ts';
 
 const unknownId = '1111111111111111111';
 
 describe('npm run operator', () => {
-  let api: TestApi;
+  const { api, owner, server, person, bot } = useServer({ person: newMember(), bot: newBot() });
   let env: Record<string, string>;
-  let owner: Caller;
-  let person: Caller;
-  let bot: Bot;
-  let server: Place;
-  before(async () => {
-    api = await startTestApi();
+  before(() => {
     env = storesOf(api.platform.config);
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-    person = await makeMember(api, owner, server.id);
-    bot = await makeBot(api, owner, server.id);
   });
-  after(() => api.close());
 
   const run = (...args: string[]): Promise<Run> => runOperator(args, env);
   /** Runs a command with --json and returns its output: one line with one object on stdout, and nothing on stderr. */
@@ -38,73 +26,45 @@ describe('npm run operator', () => {
     expect(result.stdout.split('\n')).to.have.length(2);
     return JSON.parse(result.stdout) as Record<string, unknown>;
   }
-  /** The text that a command prints, without starting a process. */
-  async function textOf(...args: string[]): Promise<string> {
-    const parsed = parseCommandLine(args);
-    if (parsed.kind !== 'command') throw new Error(parsed.text);
-    if (parsed.command.command === 'migrate' || isBackupCommand(parsed.command)) throw new Error('it does not run on a platform');
-    return (await executeCommand(api.platform, parsed.command, { operator: 'test' })).text;
-  }
-  const typesNow = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
+  const textOf = async (...args: string[]): Promise<string> => (await runOn(api.platform, ...args)).text;
+  const jsonOf = async (...args: string[]): Promise<object> => (await runOn(api.platform, ...args)).json;
 
-  it('server-types replaces the types of a server at once', async () => {
+  it('server-types replaces the types of a server, as a process in text and in JSON', async () => {
+    const typesNow = async () => (await send<{ types: string[] }>(api, 200, owner, 'GET', `/api/servers/${server.id}`)).types;
     expect(await typesNow()).to.deep.equal([]);
     const { exit, stdout, stderr } = await run('server-types', server.id, 'verified, official,verified');
     expect([exit, stderr]).to.deep.equal([0, '']);
     expect(stdout).to.equal(`“${server.name}” (${server.id}): server types: official, verified, previously none.\n`);
     expect(await typesNow()).to.deep.equal(['official', 'verified']);
     expect(await textOf('server-types', server.id, 'official,verified')).to.match(/: server types: official, verified, unchanged\.$/);
-    expect(await textOf('server-types', server.id, 'none')).to.match(/: server types: none, previously official, verified\.$/);
+    const base = { ok: true, command: 'server-types', id: server.id, name: server.name, changed: true, unlisted: false };
+    expect(await json(0, 'server-types', server.id, 'none')).to.deep.equal({ ...base, before: ['official', 'verified'], after: [] });
     expect(await typesNow()).to.deep.equal([]);
   });
 
-  it('server-types removes a staff server from Discovery and reports it', async () => {
-    const { id, name } = await makeServer(api, owner);
+  it('server-types reports that it removes a staff server from Discovery', async () => {
+    const { id } = await makeServer(api, owner);
     const list = () => api.platform.db.servers.updateOne({ _id: id }, { $set: { listed: true } });
     await list();
-    const granted = await json(0, 'server-types', id, 'staff');
-    const base = { ok: true, command: 'server-types', id, name };
-    expect(granted).to.deep.equal({ ...base, changed: true, before: [], after: ['staff'], unlisted: true });
+    expect(await jsonOf('server-types', id, 'staff')).to.deep.include({ changed: true, before: [], after: ['staff'], unlisted: true });
     await list();
     expect(await textOf('server-types', id, 'staff')).to.match(
       /: server types: staff, unchanged\. The server was removed from Discovery\.$/,
     );
   });
 
-  it('verify-bot grants the tag verified_bot, and --undo removes it', async () => {
-    const { applicationId, id, username: name } = bot;
-    const base = { ok: true, command: 'verify-bot', id, name };
-    expect(await json(0, 'verify-bot', applicationId)).to.deep.equal({ ...base, changed: true, before: 'bot', after: 'verified_bot' });
-    expect(await send(api, 200, bot, 'GET', '/api/auth/me')).to.include({ tag: 'verified_bot' });
-    expect(await textOf('verify-bot', applicationId)).to.equal(`“${name}” (${id}): tag: verified_bot, unchanged.`);
-    expect(await json(0, 'verify-bot', '--undo', applicationId)).to.include({ changed: true, after: 'bot' });
-    expect(await send(api, 200, bot, 'GET', '/api/auth/me')).to.include({ tag: 'bot' });
-  });
-
-  it('tag grants official, and none removes it', async () => {
+  it('verify-bot, tag and early-access report what they grant and remove', async () => {
+    const ofBot = { id: bot.id, name: bot.username };
+    const verified = { ok: true, command: 'verify-bot', changed: true, ...ofBot, before: 'bot', after: 'verified_bot' };
+    expect(await jsonOf('verify-bot', bot.applicationId)).to.deep.equal(verified);
+    expect(await textOf('verify-bot', bot.applicationId)).to.equal(`“${bot.username}” (${bot.id}): tag: verified_bot, unchanged.`);
+    expect(await jsonOf('verify-bot', '--undo', bot.applicationId)).to.include({ changed: true, after: 'bot' });
     const { id, username: name } = person;
-    const base = { ok: true, command: 'tag', changed: true, id, name };
-    expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
-    expect((await run('tag', id, 'official')).stdout).to.equal(`“${name}” (${id}): tag: official, previously none.\n`);
-    expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: 'official' });
-    expect(await json(0, 'tag', id, 'none')).to.deep.equal({ ...base, before: 'official', after: null });
-  });
-
-  it('early-access grants the badge, and --undo removes it', async () => {
-    const { id, username: name } = person;
-    expect((await run('early-access', id)).stdout).to.equal(`“${name}” (${id}): early access: yes, previously no.\n`);
-    expect(await json(0, 'early-access', id, '--undo')).to.include({ command: 'early-access', changed: true, before: true, after: false });
-  });
-
-  it('runs two commands for one server one after the other', async () => {
-    const target = await makeServer(api, owner);
-    const runs = await Promise.all([run('server-types', target.id, 'verified'), run('server-types', target.id, 'partnered')]);
-    expect(runs.map(({ exit }) => exit)).to.deep.equal([0, 0]);
-    const { items } = await send<AuditPage>(api, 200, owner, 'GET', `/api/servers/${target.id}/audit-log`);
-    const changes = items.map((entry) => (entry.changes as { types: { from: string[]; to: string[] } }).types);
-    const [first, last] = changes.sort((a, b) => a.from.length - b.from.length);
-    expect(first?.from).to.deep.equal([]);
-    expect(last?.from).to.deep.equal(first?.to);
+    expect(await textOf('tag', id, 'official')).to.equal(`“${name}” (${id}): tag: official, previously none.`);
+    const removed = { ok: true, command: 'tag', changed: true, id, name, before: 'official', after: null };
+    expect(await jsonOf('tag', id, 'none')).to.deep.equal(removed);
+    expect(await textOf('early-access', id)).to.equal(`“${name}” (${id}): early access: yes, previously no.`);
+    expect(await jsonOf('early-access', id, '--undo')).to.include({ command: 'early-access', changed: true, before: true, after: false });
   });
 
   it('replaces control characters in names', async () => {
@@ -116,19 +76,24 @@ describe('npm run operator', () => {
   });
 
   describe('exit code 1', () => {
-    const refused: [what: string, args: string[]][] = [
-      ['an unknown server', ['server-types', unknownId, 'staff']],
-      ['an unknown application', ['verify-bot', unknownId]],
-      ['a query operator as an id', ['tag', '$ne', 'official']],
-      ['an id with spaces around it', ['early-access', ` ${unknownId} `]],
-      ['a negative number as an id, after --', ['tag', '--', '-1', 'official']],
-    ];
-    for (const [what, args] of refused)
-      it(`for ${what}`, async () => {
-        const { exit, stdout, stderr } = await run(...args);
-        expect([exit, stdout]).to.deep.equal([1, '']);
-        expect(stderr).to.match(/^This (server|application|account) doesn’t exist.*\.\n$/);
-      });
+    it('for an unknown server, with the reason on stderr', async () => {
+      const { exit, stdout, stderr } = await run('server-types', unknownId, 'staff');
+      expect([exit, stdout]).to.deep.equal([1, '']);
+      expect(stderr).to.match(/^This server doesn’t exist.*\.\n$/);
+    });
+
+    it('for ids that match nothing, also malformed ones', async () => {
+      for (const args of [
+        ['verify-bot', unknownId],
+        ['tag', '$ne', 'official'],
+        ['early-access', ` ${unknownId} `],
+        ['tag', '--', '-1', 'official'],
+      ]) {
+        const { exitCode, text } = await runHere(args, api.platform.config);
+        expect([args, exitCode]).to.deep.equal([args, 1]);
+        expect(text).to.match(/^This (application|account) doesn’t exist.*\.$/);
+      }
+    });
 
     it('for the system account, with the error code of the API in the JSON', async () => {
       await ensureSystemAccount(api.platform);
@@ -170,37 +135,9 @@ describe('npm run operator', () => {
   });
 
   describe('help', () => {
-    it('lists every command on one line and the exit codes, without reading settings', async () => {
+    it('has one line for each command and the exit codes, without reading settings', async () => {
       const { exit, stdout, stderr } = await runOperator(['help'], {});
       expect([exit, stderr]).to.deep.equal([0, '']);
-      const commands = [
-        'server-types <serverId> <type,…>',
-        'verify-bot [options] <applicationId>',
-        'tag <userId> <tag>',
-        'early-access [options] <userId>',
-        'rotate-key',
-        'migrate',
-        'reindex [options]',
-        'backup [options] <to>',
-        'verify-backup <from>',
-        'restore [options] <from>',
-        'accounts [options] [query]',
-        'servers [options] [query]',
-        'account <userId>',
-        'storage [options]',
-        'audit [options]',
-        'suspend [options] <userId>',
-        'unsuspend <userId>',
-        'reset-password <userId>',
-        'end-sessions <userId>',
-        'delete-account [options] <userId>',
-        'keep-account <userId>',
-        'create-server [options] <name>',
-        'transfer-server <serverId> <userId>',
-        'retention <serverId> <days>',
-        'delete-server <serverId>',
-      ];
-      for (const command of commands) expect(stdout.split('\n').filter((line) => line.startsWith(`  ${command}  `))).to.have.length(1);
       expect(
         stdout.split('\n').filter((line) => /^ {3,}\S/.test(line)),
         'wrapped lines',

@@ -11,9 +11,10 @@ import { deriveInteractionToken, deriveKeyId, seal, sha256 } from '../../lib/sto
 import { startTestApi, type TestApi } from '../harness/api.ts';
 import { type Bot, makeApplication, makePerson, makeServer, type Place } from '../harness/factories.ts';
 import { type Caller, send } from '../harness/requests.ts';
-import { runOperator, storesOf } from './run-operator.ts';
+import { runHere } from './run-here.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
+const toBytes = (key: string): Buffer => Buffer.from(key, 'base64');
 
 describe('Replacing APP_KEY', () => {
   let first: TestApi;
@@ -54,13 +55,13 @@ describe('Replacing APP_KEY', () => {
     await expectRefusedStart({ APP_KEY });
     await expectRefusedStart({ APP_KEY, APP_KEYS_OLD: newKey() });
     await (await startWith({ APP_KEY: oldKey })).close();
-    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(Buffer.from(oldKey, 'base64'))]);
+    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(toBytes(oldKey))]);
   });
 
   it('ends the operator command line with 78 and one line', async () => {
-    const { exit, stdout, stderr } = await runOperator(['rotate-key'], { ...storesOf(first.platform.config), APP_KEY });
-    expect([exit, stdout]).to.deep.equal([78, '']);
-    expect(stderr).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
+    const { exitCode, text } = await runHere(['rotate-key'], { ...first.platform.config, APP_KEY: toBytes(APP_KEY) });
+    expect(exitCode).to.equal(78);
+    expect(text).to.match(/^APP_KEY is not the key of this database\. [^\n]+$/);
   });
 
   it('reads secrets and accepts links and tokens of the old key while it is in APP_KEYS_OLD', async () => {
@@ -74,7 +75,7 @@ describe('Replacing APP_KEY', () => {
     const command = { command: { id: '1', name: 'x' }, options: [], userRoles: [], ephemeral: false };
     await api.platform.db.interactions.insertOne({ _id: id, ...use, ...command, ...created } as never);
     const follow = (token: string) => api.call('POST', `/api/interactions/${id}/${token}/followup`, { body: { content: 'x' } });
-    const tokenUnder = (key: string): string => deriveInteractionToken(Buffer.from(key, 'base64'), id);
+    const tokenUnder = (key: string): string => deriveInteractionToken(toBytes(key), id);
     for (const key of [oldKey, APP_KEY]) expect((await follow(tokenUnder(key))).body).to.include({ code: 'not_answered' });
     expect((await follow(tokenUnder(newKey()))).status).to.equal(404);
     await api.close();
@@ -90,13 +91,13 @@ describe('Replacing APP_KEY', () => {
     const kept = { status: 201, body: seal(config.APP_KEY, '{}'), sealed: true };
     const claim = { bodyHash: '', resourceId: '1', holder: '1', claimedAt: new Date(), expiresAt: new Date(Date.now() + 60_000) };
     await db.idempotency.insertOne({ _id: sha256('x'), ...claim, answer: kept });
-    const env = { ...storesOf(config), APP_KEY, APP_KEYS_OLD: oldKey };
-    const { exit, stdout, stderr } = await runOperator(['rotate-key'], env);
-    expect([exit, stderr.split('\n')[0]]).to.deep.equal([0, 'signing secret of application: 1 checked, 1 re-encrypted with APP_KEY']);
-    expect(stdout).to.match(/^3 secrets re-encrypted with APP_KEY\./);
-    const again = await runOperator(['rotate-key', '--json'], env);
-    expect(JSON.parse(again.stdout)).to.deep.equal({ ok: true, command: 'rotate-key', changed: false, encrypted: 0, undecryptable: [] });
-    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(Buffer.from(APP_KEY, 'base64'))]);
+    const both = { ...config, APP_KEY: toBytes(APP_KEY), APP_KEYS_OLD: [toBytes(oldKey)] };
+    const { exitCode, text, lines } = await runHere(['rotate-key'], both);
+    expect([exitCode, lines[0]]).to.deep.equal([0, 'signing secret of application: 1 checked, 1 re-encrypted with APP_KEY']);
+    expect(text).to.match(/^3 secrets re-encrypted with APP_KEY\./);
+    const again = await runHere(['rotate-key'], both);
+    expect(again.json).to.deep.equal({ ok: true, command: 'rotate-key', changed: false, encrypted: 0, undecryptable: [] });
+    expect(await storedKeyIds()).to.deep.equal([deriveKeyId(toBytes(APP_KEY))]);
     await expectRefusedStart({ APP_KEY: oldKey });
     const api = await startWith({ APP_KEY });
     expect(await webhooks(api)).to.deep.equal([webhook]);
@@ -106,7 +107,7 @@ describe('Replacing APP_KEY', () => {
   });
 
   it('rotate-key continues where an interrupted run stopped', async () => {
-    const config = { ...first.platform.config, APP_KEY: Buffer.from(APP_KEY, 'base64'), APP_KEYS_OLD: [Buffer.from(oldKey, 'base64')] };
+    const config = { ...first.platform.config, APP_KEY: toBytes(APP_KEY), APP_KEYS_OLD: [toBytes(oldKey)] };
     const platform = await openOperatorPlatform(config, createLog('operator', 'silent'));
     const { webhooks: collection } = platform.db;
     const sealOld = () => seal(config.APP_KEYS_OLD[0] as Buffer, 'secret');

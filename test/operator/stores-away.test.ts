@@ -11,7 +11,8 @@ import { startTestApi, type TestApi } from '../harness/api.ts';
 import { makePerson } from '../harness/factories.ts';
 import { type Caller, send } from '../harness/requests.ts';
 import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
-import { runOperator, storesOf } from './run-operator.ts';
+import { runHere } from './run-here.ts';
+import { type Run, runOperator, storesOf } from './run-operator.ts';
 
 describe('npm run operator without its stores or settings', () => {
   let api: TestApi;
@@ -37,49 +38,41 @@ describe('npm run operator without its stores or settings', () => {
     await api.close();
   });
 
-  const stores: [variable: string, name: RegExp, urlAt: (port: number) => string][] = [
-    ['MONGODB_URL', /database \(MONGODB_URL\)/, (port) => `mongodb://127.0.0.1:${port}/x?directConnection=true`],
-    ['REDIS_URL', /Redis \(REDIS_URL\)/, (port) => `redis://127.0.0.1:${port}`],
-  ];
-  const unresponsivePort = (): number => (unresponsive.address() as { port: number }).port;
-  for (const [variable, names, urlAt] of stores)
-    for (const [how, port] of [
-      ['refuses connections', freePort],
-      ['does not respond', unresponsivePort],
-    ] as const)
-      it(`exits with 69 and names the store in one line if the store of ${variable} ${how}`, async () => {
-        const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official'], { ...env, [variable]: urlAt(await port()) });
-        expect([exit, stdout]).to.deep.equal([69, '']);
-        expect(stderr)
-          .to.match(names)
-          .and.match(/^[^\n]+\n$/);
-        expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
-      });
+  const tag = (): string[] => ['tag', person.id, 'official'];
+  const errorOf = ({ stdout }: Run): { code: string; message: string } => {
+    const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string; message: string } };
+    expect(ok).to.equal(false);
+    return error;
+  };
 
-  it('exits with 69 and prints a JSON object with --json if Redis is unavailable', async () => {
-    const withoutRedis = { ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
-    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], withoutRedis);
-    expect([exit, stderr]).to.deep.equal([69, '']);
-    const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string } };
-    expect([ok, error.code]).to.deep.equal([false, 'unavailable']);
+  it('exits with 69 and names the store in one line if it refuses connections or does not respond; with --json in an object', async () => {
+    const ports = [await freePort(), (unresponsive.address() as { port: number }).port];
+    const stores: [variable: string, name: RegExp, urlAt: (port: number) => string][] = [
+      ['MONGODB_URL', /^[^\n]*database \(MONGODB_URL\)[^\n]*\n$/, (port) => `mongodb://127.0.0.1:${port}/x?directConnection=true`],
+      ['REDIS_URL', /^[^\n]*Redis \(REDIS_URL\)[^\n]*\n$/, (port) => `redis://127.0.0.1:${port}`],
+    ];
+    const runs = stores.flatMap(([variable, name, urlAt]) =>
+      ports.map(async (port) => {
+        const { exit, stdout, stderr } = await runOperator(tag(), { ...env, [variable]: urlAt(port) });
+        expect([exit, stdout], `${variable} at port ${port}`).to.deep.equal([69, '']);
+        expect(stderr).to.match(name);
+      }),
+    );
+    const inJson = runOperator([...tag(), '--json'], { ...env, REDIS_URL: `redis://127.0.0.1:${ports[0]}` });
+    await Promise.all(runs);
+    const { exit, stderr } = await inJson;
+    expect([exit, stderr, errorOf(await inJson).code]).to.deep.equal([69, '', 'unavailable']);
+    expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: null });
   });
 
-  for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY'])
-    it(`exits with 78 if ${variable} is missing or invalid`, async () => {
-      for (const given of [{}, { [variable]: 'bad' }]) {
-        const { [variable]: _, ...rest } = env;
-        const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official'], { ...rest, ...given });
-        expect([exit, stdout]).to.deep.equal([78, '']);
-        expect(stderr).to.contain(variable);
-      }
-    });
-
-  it('exits with 78 and names every invalid setting with --json', async () => {
-    const { exit, stdout, stderr } = await runOperator(['tag', person.id, 'official', '--json'], { LOG_PARTITIONS: '0' });
-    expect([exit, stderr]).to.deep.equal([78, '']);
-    const { ok, error } = JSON.parse(stdout) as { ok: boolean; error: { code: string; message: string } };
-    expect([ok, error.code]).to.deep.equal([false, 'configuration']);
-    for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY', 'LOG_PARTITIONS']) expect(error.message).to.contain(variable);
+  it('exits with 78 and names every missing and invalid setting; with --json in an object', async () => {
+    const settings = { LOG_PARTITIONS: '0', REDIS_URL: 'bad' };
+    const [inText, inJson] = await Promise.all([runOperator(tag(), settings), runOperator([...tag(), '--json'], settings)]);
+    expect([inText.exit, inText.stdout, inJson.exit, inJson.stderr]).to.deep.equal([78, '', 78, '']);
+    const { code, message } = errorOf(inJson);
+    expect(code).to.equal('configuration');
+    for (const variable of ['MONGODB_URL', 'REDIS_URL', 'APP_KEY', 'LOG_PARTITIONS'])
+      for (const text of [message, inText.stderr]) expect(text).to.contain(variable);
   });
 
   it('exits with 69 if Redis fails after the write; the change is stored, and a repeated command announces it', async () => {
@@ -97,8 +90,7 @@ describe('npm run operator without its stores or settings', () => {
     });
     expect(exitCode).to.equal(exitCodes.unavailable);
     expect(text).to.match(/^The change is stored, but Redis/);
-    const repeat = await runOperator(['tag', person.id, 'official', '--json'], env);
-    expect(JSON.parse(repeat.stdout)).to.include({ ok: true, changed: false });
+    expect((await runHere(tag(), readConfig(env))).json).to.include({ ok: true, changed: false });
     expect((await read()).tag).to.equal('official');
     await grantTag(api.platform, person.id, 'none');
   });

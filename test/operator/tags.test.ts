@@ -3,25 +3,17 @@ import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { grantEarlyAccess, grantTag, verifyBot } from '../../lib/domain/servers/grants.ts';
 import { ensureSystemAccount } from '../../lib/domain/system-account.ts';
-import { openOperatorPlatform, type Platform } from '../../lib/store/platform.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { type Bot, makeBot, makeMember, makePerson, makeServer, type Place } from '../harness/factories.ts';
+import { openOperatorPlatform } from '../../lib/store/platform.ts';
+import { makeBot, makeMember } from '../harness/factories.ts';
 import { type Caller, send } from '../harness/requests.ts';
-import { seedServer } from '../harness/seed.ts';
+import { make, use, useServer } from '../harness/use.ts';
 import { codeOf, unknownIds } from './refusals.ts';
 
 describe('grantTag, verifyBot and grantEarlyAccess', () => {
-  let api: TestApi;
-  let operator: Platform;
-  let owner: Caller;
-  let server: Place;
-  before(async () => {
-    api = await startTestApi();
-    operator = await openOperatorPlatform(api.platform.config, createLog('operator', 'error'));
-    owner = await makePerson(api);
-    server = await makeServer(api, owner);
-  });
-  after(() => Promise.all([operator.close(), api.close()]));
+  const { api, owner, server } = useServer();
+  const operator = use(() => openOperatorPlatform(api.platform.config, createLog('operator', 'error')));
+  const person = make(() => makeMember(api, owner, server.id), { each: true });
+  const bot = make(() => makeBot(api, owner, server.id), { each: true });
 
   const account = (id: string) => api.platform.db.accounts.findOne({ _id: id });
   /** The tag that others see on the messages of `author`. */
@@ -33,22 +25,11 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
   }
   const post = (as: Caller): Promise<unknown> => send(api, 201, as, 'POST', `/api/channels/${server.general}/messages`, { content: 'hi' });
 
-  let person: Caller;
-  let bot: Bot;
-  beforeEach(async () => {
-    person = await makeMember(api, owner, server.id);
-    bot = await makeBot(api, owner, server.id);
-  });
-
   it('shows the tag official of a person with the next request, and removes it again', async () => {
     await post(person);
     expect(await shownTag(person)).to.equal(undefined);
-    expect(await grantTag(operator, person.id, 'official')).to.deep.equal({
-      id: person.id,
-      name: person.username,
-      before: null,
-      after: 'official',
-    });
+    const official = { id: person.id, name: person.username, before: null, after: 'official' };
+    expect(await grantTag(operator, person.id, 'official')).to.deep.equal(official);
     expect(await shownTag(person)).to.equal('official');
     expect(await send(api, 200, person, 'GET', '/api/auth/me')).to.include({ tag: 'official' });
     await post(person);
@@ -71,12 +52,6 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await verifyBot(operator, bot.applicationId, { undo: true })).to.include({ before: 'verified_bot', after: 'bot' });
     expect([await shownTag(bot), await shown()]).to.deep.equal(['bot', 'bot']);
     expect(await verifyBot(operator, bot.applicationId, { undo: true })).to.include({ before: 'bot', after: 'bot' });
-  });
-
-  it('finds the bot by the id of its application', async () => {
-    const [target] = (await seedServer(api.platform, { bots: 1, channels: 1 })).bots;
-    expect(await verifyBot(operator, target?.applicationId ?? '')).to.include({ id: target?.id, after: 'verified_bot' });
-    expect((await account(target?.id ?? ''))?.tag).to.equal('verified_bot');
   });
 
   it('replaces the previous tag; each command removes only its own tag', async () => {
@@ -112,12 +87,8 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
   });
 
   it('grants and removes early access for people, and refuses it for bots', async () => {
-    expect(await grantEarlyAccess(operator, person.id)).to.deep.equal({
-      id: person.id,
-      name: person.username,
-      before: false,
-      after: true,
-    });
+    const granted = { id: person.id, name: person.username, before: false, after: true };
+    expect(await grantEarlyAccess(operator, person.id)).to.deep.equal(granted);
     expect((await account(person.id))?.earlyAccess).to.equal(true);
     expect(await grantEarlyAccess(operator, person.id)).to.include({ before: true, after: true });
     expect(await grantEarlyAccess(operator, person.id, { undo: true })).to.include({ before: true, after: false });
@@ -125,16 +96,16 @@ describe('grantTag, verifyBot and grantEarlyAccess', () => {
     expect(await codeOf(grantEarlyAccess(operator, bot.id))).to.equal('invalid_request');
   });
 
-  for (const id of unknownIds)
-    it(`refuses the id ${JSON.stringify(id)} with not_found`, async () => {
-      const before = await api.platform.db.accounts.find().sort({ _id: 1 }).toArray();
-      const attempts = [
+  it('refuses ids that match nothing with not_found, and changes no account', async () => {
+    const before = await api.platform.db.accounts.find().sort({ _id: 1 }).toArray();
+    for (const id of unknownIds)
+      for (const attempt of [
         grantTag(operator, id, 'official'),
         grantTag(operator, id, 'none'),
         verifyBot(operator, id),
         grantEarlyAccess(operator, id),
-      ];
-      expect(await Promise.all(attempts.map(codeOf))).to.deep.equal(attempts.map(() => 'not_found'));
-      expect(await api.platform.db.accounts.find().sort({ _id: 1 }).toArray()).to.deep.equal(before);
-    });
+      ])
+        expect(await codeOf(attempt), id).to.equal('not_found');
+    expect(await api.platform.db.accounts.find().sort({ _id: 1 }).toArray()).to.deep.equal(before);
+  });
 });
