@@ -1,12 +1,12 @@
-// These tests cover documents that change while a backup reads them: each begins with what was read, in a database of its own.
+// These tests cover documents that change while a backup reads them: each begins with what was read.
 import { expect } from 'chai';
 import type { CollectionName } from '../../lib/domain/backup/contents.ts';
 import { type AnyDoc, readPages } from '../../lib/domain/backup/pages.ts';
 import { storeDocuments } from '../../lib/domain/backup/restored-documents.ts';
 import type { Collections } from '../../lib/store/mongo/database.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
-import { prepareDatabase } from '../harness/migrations.ts';
-import { useEmptyDatabases } from './empty-databases.ts';
+import { startTestApi } from '../harness/api.ts';
+import { use } from '../harness/use.ts';
 
 /** The documents of a collection in the pages that are read for `name`. */
 async function readDocs(db: Collections, name: CollectionName, collection: CollectionName = name): Promise<AnyDoc[]> {
@@ -15,17 +15,31 @@ async function readDocs(db: Collections, name: CollectionName, collection: Colle
   return docs;
 }
 
+/** The collections that these tests use. */
+const used = [
+  'reads',
+  'messages',
+  'reactions',
+  'members',
+  'memberships',
+  'webhooks',
+  'dms',
+  'accounts',
+  'files',
+  'removals',
+  'servers',
+] as const satisfies CollectionName[];
+
 const insert = (db: Collections, name: CollectionName, docs: AnyDoc[]): Promise<unknown> => db[name].insertMany(docs as never[]);
 
 describe('documents of a backup', () => {
-  const makeDatabase = useEmptyDatabases();
+  const api = use(() => startTestApi());
+  beforeEach(() => Promise.all(used.map((name) => api.platform.db[name].deleteMany({}))));
 
   it('pages have each document once, in the order of ids, also large ones and more than a page', async () => {
-    const { db } = await makeDatabase();
-    const docs = Array.from({ length: 1_203 }, (_, n) => ({
-      _id: String(1_000_000 + n),
-      text: 'x'.repeat(n % 100 === 0 ? 3_000_000 : 10),
-    }));
+    const { db } = api.platform;
+    const text = (n: number): string => 'x'.repeat(n % 400 === 0 ? 3_000_000 : 10);
+    const docs = Array.from({ length: 1_203 }, (_, n) => ({ _id: String(1_000_000 + n), text: text(n) }));
     await insert(db, 'reads', docs);
     expect((await readDocs(db, 'reads')).map(({ _id }) => _id)).to.deep.equal(docs.map(({ _id }) => _id));
   });
@@ -40,38 +54,31 @@ describe('documents of a backup', () => {
       at: new Date(0),
       ...more,
     });
+    const [pending, outbox] = [{ eventId: 'e' }, [{ id: 'e' }]];
     const counted = (count: number): object => ({ reactions: [{ identity: '👍', emoji: '👍', count }], reactionCount: count });
     const cases: [what: string, message: object, found: AnyDoc[], count: number, kept: AnyDoc[]][] = [
       ['a reaction that was added later', counted(1), [reaction('1'), reaction('2')], 2, [reaction('1'), reaction('2')]],
       ['a reaction that was removed later', counted(2), [reaction('1')], 1, [reaction('1')]],
       ['the only reaction, removed later', counted(1), [], 0, []],
       ['the first reaction, added later', {}, [reaction('1')], 0, []],
-      ['an addition that begins later', counted(1), [reaction('1'), reaction('2', { eventId: 'e' })], 1, [reaction('1')]],
-      ['a removal that begins later', counted(1), [reaction('1', { eventId: 'e', removingAt: new Date(1) })], 1, [reaction('1')]],
-      [
-        'an addition in effect whose event is pending',
-        { ...counted(1), outbox: [{ id: 'e' }] },
-        [reaction('1', { eventId: 'e' })],
-        1,
-        [reaction('1', { eventId: 'e' })],
-      ],
+      ['an addition that begins later', counted(1), [reaction('1'), reaction('2', pending)], 1, [reaction('1')]],
+      ['a removal that begins later', counted(1), [reaction('1', { ...pending, removingAt: new Date(1) })], 1, [reaction('1')]],
+      ['an addition in effect whose event is pending', { ...counted(1), outbox }, [reaction('1', pending)], 1, [reaction('1', pending)]],
     ];
     for (const [what, message, found, count, kept] of cases)
       it(`agree after ${what}`, async () => {
-        const { db } = await makeDatabase();
+        const { db } = api.platform;
         await insert(db, 'messages', [{ _id: '5', channelId: '1', ...message }]);
         if (found.length) await insert(db, 'reactions', found);
         const [read] = await readDocs(db, 'messages');
-        expect([read?.reactionCount ?? 0, ((read?.reactions ?? []) as { count: number }[]).map((one) => one.count)]).to.deep.equal([
-          count,
-          count ? [count] : [],
-        ]);
+        const counts = ((read?.reactions ?? []) as { count: number }[]).map((one) => one.count);
+        expect([read?.reactionCount ?? 0, counts]).to.deep.equal([count, count ? [count] : []]);
         expect(await readDocs(db, 'messages', 'reactions')).to.deep.equal(kept);
       });
   });
 
   it('a member that leaves meanwhile is left out, and one that stays has its membership', async () => {
-    const { db } = await makeDatabase();
+    const { db } = api.platform;
     const member = (userId: string) => ({ _id: `1:${userId}`, serverId: '1', userId, bot: false, joinedAt: new Date(0) });
     await insert(db, 'members', [member('7'), member('8'), member('9')]);
     await insert(db, 'memberships', [toMembership(member('7')) as never, toMembership(member('8')) as never]);
@@ -87,15 +94,16 @@ describe('documents of a backup', () => {
 
   describe('restored', () => {
     const store = async (name: CollectionName, docs: AnyDoc[], before: AnyDoc[] = []) => {
-      const { db, config } = await makeDatabase();
-      await prepareDatabase(config);
+      const { db } = api.platform;
       if (before.length) await insert(db, 'members', before);
       const refused = await storeDocuments({ db, fromUrl: 'http://old', toUrl: 'https://new', now: new Date(5) }, name, docs);
-      const stored = (await db[before.length ? 'members' : name]
+      const { [before.length ? 'members' : name]: stored } = db;
+      const found = (await stored
         .find({} as never)
         .sort({ _id: 1 })
         .toArray()) as unknown as AnyDoc[];
-      return { refused, stored };
+      await stored.deleteMany({});
+      return { refused, stored: found };
     };
 
     it('a slot that changed hands is given to one document, and the other one gets the next one', async () => {
@@ -122,14 +130,9 @@ describe('documents of a backup', () => {
     });
 
     it('an identity that moved to another account belongs to the one that was linked last', async () => {
-      const account = (_id: string, day: number): AnyDoc => ({
-        _id,
-        kind: 'person',
-        username: `name${_id}`,
-        passwordHash: 'x',
-        identity: { issuer: 'https://sso.example.org', subject: 'same', linkedAt: new Date(day) },
-      });
       const bare = (_id: string): AnyDoc => ({ _id, kind: 'person', username: `name${_id}`, passwordHash: 'x' });
+      const identity = { issuer: 'https://sso.example.org', subject: 'same' };
+      const account = (_id: string, day: number): AnyDoc => ({ ...bare(_id), identity: { ...identity, linkedAt: new Date(day) } });
       for (const [first, second, wanted] of [
         [account('1', 1), account('2', 2), [bare('1'), account('2', 2)]],
         [account('1', 2), account('2', 1), [account('1', 2), bare('2')]],

@@ -1,34 +1,26 @@
-// These tests cover backups: they run the operators' command line on the stores of an installation that is in use.
+// These tests cover backups of an installation that is in use. The operators' command line runs as a process where it is killed, or uses stdin and stdout.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { expect } from 'chai';
 import { extract, pack } from 'tar-stream';
-import { openSource } from '../../apps/operator/backup-files.ts';
 import type { Config } from '../../config/index.ts';
-import { createLog } from '../../lib/base/log.ts';
 import type { Message } from '../../lib/contract/message.ts';
 import { toChecksumLine } from '../../lib/domain/backup/archive-writer.ts';
-import { restoreBackup } from '../../lib/domain/backup/restore.ts';
-import { openRestorePlatform } from '../../lib/store/backup-platform.ts';
 import { formOf, onDisk, sendBody } from '../files/fixture.ts';
 import type { TestApi } from '../harness/api.ts';
 import { botOf, type SeededServer, seedServer } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
-import { type Run, runOperator, storesOf } from './run-operator.ts';
+import { type RunHere, runHere } from './run-here.ts';
+import { storesOf } from './run-operator.ts';
 
 /** The environment of the operators' commands on the stores of `config`. */
-export const backupEnv = (config: Config): Record<string, string> => ({
-  ...settingsOf(config),
-  STORE_TIMEOUT_FACTOR: String(config.STORE_TIMEOUT_FACTOR),
-  ...(config.S3_ENDPOINT && {
-    S3_ENDPOINT: config.S3_ENDPOINT,
-    S3_BUCKET: config.S3_BUCKET,
-    S3_ACCESS_KEY: config.S3_ACCESS_KEY,
-    S3_SECRET_KEY: config.S3_SECRET_KEY,
-  }),
-});
+export const backupEnv = (config: Config): Record<string, string> => {
+  const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY, STORE_TIMEOUT_FACTOR } = config;
+  const s3 = S3_ENDPOINT ? { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY } : {};
+  return { ...settingsOf(config), STORE_TIMEOUT_FACTOR: String(STORE_TIMEOUT_FACTOR), ...s3 };
+};
 
 /** The settings of empty stores for a backup of `source`, with its key. */
 export function emptyTarget(source: Config, overrides: Record<string, string> = {}): Config {
@@ -39,21 +31,11 @@ export function emptyTarget(source: Config, overrides: Record<string, string> = 
 /** The settings that start an installation on the stores of `config`. */
 export const settingsOf = (config: Config): Record<string, string> => ({ ...storesOf(config), FILES_DIR: config.FILES_DIR });
 
-/** Runs a command that must succeed. */
-export async function runDone(args: readonly string[], config: Config): Promise<Run> {
-  const run = await runOperator(args, backupEnv(config));
-  expect(run.exit, run.stderr + run.stdout).to.equal(0);
+/** Runs a command that must succeed, in this process. */
+export async function runDone(args: readonly string[], config: Config): Promise<RunHere> {
+  const run = await runHere(args, config);
+  expect(run.exitCode, run.text).to.equal(0);
   return run;
-}
-
-/** Restores a backup in this process, so that its queries are recorded (docs/scaling.md#queries). */
-export async function restoreHere(path: string, target: Config): Promise<void> {
-  const platform = await openRestorePlatform(target, createLog('test', 'silent'));
-  try {
-    await restoreBackup(platform, await openSource(path), false, () => undefined);
-  } finally {
-    await platform.close();
-  }
 }
 
 /** A post that was answered, with the SHA-256 of its file, and the number of its reactions. */

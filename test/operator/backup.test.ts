@@ -2,9 +2,11 @@ import { copyFile, mkdir, readdir, readFile, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Config } from '../../config/index.ts';
+import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openRestorePlatform } from '../../lib/store/backup-platform.ts';
 import { openDatabase } from '../../lib/store/mongo/database.ts';
+import { createKeys } from '../../lib/store/redis/log/keys.ts';
 import { startS3 } from '../files/s3-server.ts';
 import { startTestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
@@ -12,6 +14,7 @@ import { makeFolder } from '../harness/folder.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { startParlance } from '../harness/parlance.ts';
 import { botOf } from '../harness/seed.ts';
+import { connectRedis } from '../harness/stores.ts';
 import { make, use } from '../harness/use.ts';
 import {
   type Answered,
@@ -19,12 +22,12 @@ import {
   emptyTarget,
   expectRestored,
   makeLoad,
-  restoreHere,
   rewrite,
   rewriteManifest,
   runDone,
   settingsOf,
 } from './backup-fixture.ts';
+import { runHere } from './run-here.ts';
 import { runOperator, runShell } from './run-operator.ts';
 
 describe('operator backup and restore', () => {
@@ -38,9 +41,9 @@ describe('operator backup and restore', () => {
 
   /** The error that a command ends with. */
   const refusal = async (args: string[], target: Config, exit = 1): Promise<string> => {
-    const run = await runOperator(args, backupEnv(target));
-    expect(run.exit, run.stderr + run.stdout).to.equal(exit);
-    return run.stderr.trim().split('\n').at(-1) ?? '';
+    const { exitCode, text } = await runHere(args, target);
+    expect(exitCode, text).to.equal(exit);
+    return text;
   };
 
   /** Expects that every post of `early` is in the installation on the stores of `target`. */
@@ -54,15 +57,16 @@ describe('operator backup and restore', () => {
   };
 
   before(async () => {
-    await load.post(120);
+    await load.post(40);
     early = [...load.answered.values()];
-    await load.during(runDone(['backup', file()], config()));
+    const { exit, stderr } = await load.during(runOperator(['backup', file()], backupEnv(config())));
+    expect(exit, stderr).to.equal(0);
   });
 
   it('under load, everything that was answered before it began is restored with its files, and nothing dangles', async () => {
     const target = emptyTarget(config());
-    expect((await runDone(['verify-backup', file()], config())).stdout).to.match(/complete and undamaged: \d+ documents, \d+ files/);
-    await runDone(['restore', file()], target);
+    const restored = await runShell('node "$0" restore - < "$1"', backupEnv(target), file());
+    expect(restored.exit, restored.stderr).to.equal(0);
     await expectEarly(target);
   });
 
@@ -85,7 +89,7 @@ describe('operator backup and restore', () => {
     await waitUntil(() => [...answered.keys()].every((id) => created.has(id)), 'the posts that will be gone');
     await before.close();
     const target = emptyTarget(before.platform.config, { REDIS_PREFIX: before.platform.config.REDIS_PREFIX });
-    await restoreHere(backup, target);
+    await runDone(['restore', backup], target);
     const restored = await startParlance(settingsOf(target));
     ({ gatewayUrl } = restored);
     try {
@@ -100,11 +104,8 @@ describe('operator backup and restore', () => {
   it('- writes to stdout and reads from stdin, with all other lines on stderr', async () => {
     const run = await runShell('node "$0" backup - | node "$0" verify-backup -', backupEnv(config()));
     expect(run.exit, run.stderr).to.equal(0);
-    expect(run.stdout).to.match(/^The backup of [^\n]+ is complete and undamaged[^\n]+\n$/);
+    expect(run.stdout).to.match(/^The backup of [^\n]+ is complete and undamaged: \d+ documents, \d+ files[^\n]+\n$/);
     expect(run.stderr).to.match(/^Backup written to -: /m);
-    const target = emptyTarget(config());
-    const restored = await runShell('node "$0" restore - < "$1"', backupEnv(target), file());
-    expect(restored.exit, restored.stderr).to.equal(0);
     const full = await runShell('node "$0" backup - > /dev/full', backupEnv(config()));
     expect([full.exit, full.stderr]).to.satisfy(([exit, text]: [number, string]) => exit === 1 && /cannot be written: ENOSPC/.test(text));
   });
@@ -175,38 +176,48 @@ describe('operator backup and restore', () => {
     expect(await refusal(['backup', join(folder.path, 'new', 'file')], config())).to.match(/new does not exist/);
   });
 
-  for (const failpoint of ['after-restore-page', 'after-restore-file'])
-    it(`after a kill ${failpoint.replaceAll('-', ' ')} no process starts, and --resume completes the restore`, async () => {
-      const target = emptyTarget(config());
+  describe('a restore that was killed', () => {
+    const bucket = use(() => startS3(join(folder.path, 's3')));
+    const otherBucket = use(() => startS3(join(folder.path, 's3-restored')));
+
+    /** Forgets the processes on these stores, as when their leases have expired. */
+    const forgetProcesses = async (target: Config): Promise<void> => {
+      const redis = await connectRedis(target);
+      await redis.del(`${createKeys(target.REDIS_PREFIX, target.LOG_PARTITIONS).partitionPrefix(0)}processes`);
+      redis.close();
+    };
+    /** Restores the backup until the process is killed at `failpoint`. */
+    const restoreAndDie = async (target: Config, failpoint: Failpoint): Promise<void> => {
       const killed = await runOperator(['restore', file()], { ...backupEnv(target), FAILPOINTS: failpoint });
       expect(killed.exit, killed.stderr).to.equal(null);
+    };
+
+    it('in the middle of documents: no process starts, and --resume of the same backup completes it', async () => {
+      const target = emptyTarget(config());
+      await restoreAndDie(target, 'after-restore-page');
       const starting = startTestApi(settingsOf(target)).then(
         () => 'started',
         (error: Error) => error.message,
       );
       expect(await starting).to.match(/restore into this database is under way or was interrupted. Run `operator restore --resume`/);
       expect(await refusal(['migrate'], target, 78)).to.match(/under way or was interrupted/);
-      await waitUntil(
-        async () => !(await refusal(['restore', file()], target)).startsWith('These processes'),
-        'the killed process is forgotten',
-      );
+      const isForgotten = async (): Promise<boolean> => !(await refusal(['restore', file()], target)).startsWith('These processes');
+      await waitUntil(isForgotten, 'the killed process is forgotten');
       expect(await refusal(['restore', file()], target)).to.match(/was interrupted. Run `operator restore --resume`/);
-      const another = join(folder.path, `${failpoint}.tar.gz`);
+      const another = join(folder.path, 'another.tar.gz');
       await runDone(['backup', another], config());
       expect(await refusal(['restore', '--resume', another], target)).to.match(/that of another backup/);
       await runDone(['restore', '--resume', file()], target);
       await expectEarly(target);
     });
 
-  describe('with files on S3', () => {
-    const bucket = use(() => startS3(join(folder.path, 's3')));
-    const otherBucket = use(() => startS3(join(folder.path, 's3-restored')));
-
-    it('moves an installation from a folder to S3, and from S3 to S3, but not into a bucket with files', async () => {
-      const first = emptyTarget(config(), bucket.settings);
-      await runDone(['restore', file()], first);
+    it('in the middle of files, on S3: --resume completes it; its backup moves to another bucket, but not into one with files', async () => {
+      const target = emptyTarget(config(), bucket.settings);
+      await restoreAndDie(target, 'after-restore-file');
+      await forgetProcesses(target);
+      await runDone(['restore', '--resume', file()], target);
       const again = join(folder.path, 'from-s3.tar.gz');
-      await runDone(['backup', again], first);
+      await runDone(['backup', again], target);
       expect(await refusal(['restore', again], emptyTarget(config(), bucket.settings))).to.match(/data in the file store\.$/);
       const second = emptyTarget(config(), otherBucket.settings);
       await runDone(['restore', again], second);

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parseCommandLine } from '../../apps/operator/commands.ts';
-import { executeCommand } from '../../apps/operator/execute.ts';
 import type { Result } from '../../apps/operator/result.ts';
 import { createLog } from '../../lib/base/log.ts';
 import type { Session } from '../../lib/contract/auth.ts';
@@ -10,13 +8,13 @@ import { rotateKey } from '../../lib/domain/key-rotation.ts';
 import { openOperatorPlatform } from '../../lib/store/platform.ts';
 import { deriveKeyId, seal } from '../../lib/store/seal.ts';
 import { type Answer, startTestApi, type TestApi } from '../harness/api.ts';
-import { makeApplication, makePerson, password } from '../harness/factories.ts';
+import { makePerson, password } from '../harness/factories.ts';
 import { makeFolder } from '../harness/folder.ts';
 import { type Caller, refused } from '../harness/requests.ts';
 import { codeAt, passTimeStep, turnTwoFactorOn } from '../harness/two-factor.ts';
 import { make, use } from '../harness/use.ts';
-import { emptyTarget, restoreHere, runDone, settingsOf } from './backup-fixture.ts';
-import { codeOf } from './refusals.ts';
+import { emptyTarget, runDone, settingsOf } from './backup-fixture.ts';
+import { runOn } from './run-here.ts';
 
 describe('operators and two-factor authentication', () => {
   const oldKey = randomBytes(32).toString('base64');
@@ -25,12 +23,7 @@ describe('operators and two-factor authentication', () => {
 
   const logIn = (at: TestApi, { username }: Caller, code?: string): Promise<Answer<Session>> =>
     at.call('POST', '/api/auth/login', { body: { username, password, ...(code !== undefined && { code }) } });
-  const run = async (...args: string[]): Promise<Result> => {
-    const parsed = parseCommandLine(args);
-    if (parsed.kind !== 'command') throw new Error(parsed.text);
-    const platform = { ...api.platform, wake: () => undefined };
-    return executeCommand(platform, parsed.command as Parameters<typeof executeCommand>[1], { operator: 'test' });
-  };
+  const run = (...args: string[]): Promise<Result> => runOn(api.platform, ...args);
   /** Starts another API on the same stores with these keys. */
   const startWith = (keys: Record<string, string>): Promise<TestApi> => {
     const { MONGODB_URL, REDIS_PREFIX } = api.platform.config;
@@ -53,18 +46,12 @@ describe('operators and two-factor authentication', () => {
     expect(entries.map(({ outcome, targetId }) => [outcome, targetId])).to.deep.include(['done', person.id]);
   });
 
-  it('reset-two-factor refuses an unknown id with 404, and a bot with 400', async () => {
-    expect(await codeOf(run('reset-two-factor', '1'))).to.equal('not_found');
-    const { id } = await makeApplication(api, person);
-    expect(await codeOf(run('reset-two-factor', id))).to.equal('invalid_request');
-  });
-
   it('a backup keeps it: after a restore it is needed, and the app and the recovery codes work', async () => {
     const folder = await makeFolder();
     const { secret, recoveryCodes } = await turnTwoFactorOn(api, person);
     await runDone(['backup', join(folder.path, 'backup.tar.gz')], api.platform.config);
     const target = emptyTarget(api.platform.config);
-    await restoreHere(join(folder.path, 'backup.tar.gz'), target);
+    await runDone(['restore', join(folder.path, 'backup.tar.gz')], target);
     await folder.close();
     const restored = await startTestApi({ ...settingsOf(target), APP_KEY: oldKey });
     try {
