@@ -1,9 +1,8 @@
 import type { Config } from '../../config/index.ts';
-import type { Failpoint } from '../../lib/base/failpoint.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { type Database, openDatabase } from '../../lib/store/mongo/database.ts';
 import { testConfig } from '../harness/stores.ts';
-import { type Run, runOperator, storesOf } from './run-operator.ts';
+import { storesOf } from './run-operator.ts';
 
 /** A database that nothing has prepared yet. */
 export interface EmptyDatabase {
@@ -29,7 +28,3 @@ export function useEmptyDatabases(): () => Promise<EmptyDatabase> {
     return { config, db, env: storesOf(config) };
   };
 }
-
-/** Runs `operator migrate` as a process, which dies at `failpoint`. */
-export const runMigrate = ({ env }: EmptyDatabase, failpoint: Failpoint | '' = ''): Promise<Run> =>
-  runOperator(['migrate'], { ...env, FAILPOINTS: failpoint });

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
+import { requireSchema } from '../../lib/store/mongo/schema-check.ts';
+import { prepareDatabase } from '../harness/migrations.ts';
 import { isReady, rolePath } from '../harness/stack.ts';
-import { type EmptyDatabase, runMigrate, useEmptyDatabases } from './empty-databases.ts';
-import { runOperator } from './run-operator.ts';
+import { type EmptyDatabase, useEmptyDatabases } from './empty-databases.ts';
+import { runHere } from './run-here.ts';
 
 describe('the start of a role', () => {
   const makeDatabase = useEmptyDatabases();
@@ -26,40 +28,39 @@ describe('the start of a role', () => {
     return { exit: wasReady ? null : code, stderr };
   }
 
-  for (const role of roles)
-    it(`${role} refuses a database that lacks something or is too new, and starts on one with newer additions`, async () => {
-      const database = await makeDatabase();
-      const { migrations } = database.db;
-      const expectRefusal = async (reason: RegExp): Promise<void> => {
-        const { exit, stderr } = await start(role, database);
-        expect([exit, stderr.split('\n').length], stderr).to.deep.equal([78, 2]);
-        expect(stderr).to.match(reason);
-      };
-      await expectRefusal(/^The database is not prepared for this version\. Run `npm run operator -- migrate`/);
-      expect(await database.db.servers.db.listCollections({ name: 'messages' }).toArray(), 'nothing was created').to.deep.equal([]);
-      await runMigrate(database);
-      const ledger = await migrations.find({}).toArray();
+  it('is refused on a database that lacks something or is too new, and succeeds on one with newer additions', async () => {
+    const database = await makeDatabase();
+    const { db, config } = database;
+    const { migrations } = db;
+    for (const { exit, stderr } of await Promise.all(roles.map((role) => start(role, database)))) {
+      expect([exit, stderr.split('\n').length], stderr).to.deep.equal([78, 2]);
+      expect(stderr).to.match(/^The database is not prepared for this version\. Run `npm run operator -- migrate`/);
+    }
+    const { exitCode, text } = await runHere(['rotate-key'], config);
+    expect(exitCode, 'the operators’ other commands').to.equal(78);
+    expect(text).to.match(/^The database is not prepared for this version\.[^\n]+$/);
+    expect(await db.servers.db.listCollections({ name: 'messages' }).toArray(), 'nothing was created').to.deep.equal([]);
+    await prepareDatabase(config);
+    const ledger = await migrations.find({}).toArray();
+    const expectRefusal = async (reason: RegExp): Promise<void> => {
+      const error = await requireSchema({ db, close: async () => undefined }).catch((fault: Error) => fault.message);
+      expect(error).to.match(reason);
+    };
 
-      await migrations.updateOne({ _id: 'move-reactions' }, { $set: { position: '5' }, $unset: { doneAt: 1 } });
-      await expectRefusal(/^The database lacks the migration move-reactions\. Run /);
-      await migrations.updateOne({ _id: 'move-reactions' }, { $set: { doneAt: new Date() } });
-      await migrations.updateOne({ _id: 'schema' }, { $pop: { indexes: 1 } });
-      await expectRefusal(/^The database lacks the index \w+ \{/);
-      await migrations.updateOne({ _id: 'schema' }, { $set: { indexes: ledger.find(({ _id }) => _id === 'schema')?.indexes as string[] } });
+    await migrations.updateOne({ _id: 'move-reactions' }, { $set: { position: '5' }, $unset: { doneAt: 1 } });
+    await expectRefusal(/^The database lacks the migration move-reactions\. Run /);
+    await migrations.updateOne({ _id: 'move-reactions' }, { $set: { doneAt: new Date() } });
+    await migrations.updateOne({ _id: 'schema' }, { $pop: { indexes: 1 } });
+    await expectRefusal(/^The database lacks the index \w+ \{/);
+    await migrations.updateOne({ _id: 'schema' }, { $set: { indexes: ledger.find(({ _id }) => _id === 'schema')?.indexes as string[] } });
 
-      await migrations.insertOne({ _id: 'newer-addition', doneAt: new Date() });
-      await migrations.insertOne({ _id: 'newer-removal', requires: 'move-reactions', position: '7' });
-      await migrations.updateOne({ _id: 'schema' }, { $push: { indexes: 'messages {"newer":1} {}' } });
-      expect(await start(role, database)).to.deep.equal({ exit: null, stderr: '' });
+    await migrations.insertOne({ _id: 'newer-addition', doneAt: new Date() });
+    await migrations.insertOne({ _id: 'newer-removal', requires: 'move-reactions', position: '7' });
+    await migrations.updateOne({ _id: 'schema' }, { $push: { indexes: 'messages {"newer":1} {}' } });
+    const started = await Promise.all(roles.map((role) => start(role, database)));
+    expect(started).to.deep.equal(roles.map(() => ({ exit: null, stderr: '' })));
 
-      await migrations.insertOne({ _id: 'too-new', requires: 'newer-addition' });
-      await expectRefusal(/^A newer version of Parlance has changed the database \(too-new\)/);
-    });
-
-  it('the operators’ other commands refuse it as well', async () => {
-    const { env } = await makeDatabase();
-    const { exit, stderr } = await runOperator(['rotate-key'], env);
-    expect([exit, stderr.split('\n').length]).to.deep.equal([78, 2]);
-    expect(stderr).to.match(/^The database is not prepared for this version\./);
+    await migrations.insertOne({ _id: 'too-new', requires: 'newer-addition' });
+    await expectRefusal(/^A newer version of Parlance has changed the database \(too-new\)/);
   });
 });
