@@ -1,39 +1,27 @@
 import { expect } from 'chai';
 import { makeApplication, makeInvite, makePerson, makeServer, postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
+import { recordEvents, startParlance } from '../harness/parlance.ts';
 import { refused, send } from '../harness/requests.ts';
-import { type SeededServer, seedServer } from '../harness/seed.ts';
+import { botOf, seedServer } from '../harness/seed.ts';
 import { testConfig } from '../harness/stores.ts';
-import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { make, use } from '../harness/use.ts';
 
 /** A store becomes unavailable while the roles run, and available again (docs/guarantees.md#p10-degraded-operation). */
 describe('an unavailable store', () => {
-  let mongo: TcpProxy;
-  let redis: TcpProxy;
-  let parlance: TestParlance;
-  let seeded: SeededServer;
-  let bot: EventRecorder;
-  let path: string;
+  const { MONGODB_URL, REDIS_URL } = testConfig();
+  const [mongo, redis] = [use(() => startTcpProxy(MONGODB_URL, 27017)), use(() => startTcpProxy(REDIS_URL, 6379))];
+  const parlance = use(() =>
+    startParlance({ MONGODB_URL: mongo.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '1' }),
+  );
+  const seeded = make(() => seedServer(parlance.platform, { bots: 1, channels: 1 }));
+  const bot = make(() => recordEvents(parlance, botOf(seeded).token));
 
-  before(async () => {
-    const { MONGODB_URL, REDIS_URL } = testConfig();
-    [mongo, redis] = await Promise.all([startTcpProxy(MONGODB_URL, 27017), startTcpProxy(REDIS_URL, 6379)]);
-    parlance = await startParlance({ MONGODB_URL: mongo.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent', STORE_TIMEOUT_FACTOR: '1' });
-    seeded = await seedServer(parlance.platform, { bots: 1, channels: 1 });
-    path = `/api/channels/${seeded.channelIds[0]}/messages`;
-    bot = await recordEvents(parlance, String(seeded.bots[0]?.token));
-  });
-  after(async () => {
-    await bot?.client.close();
-    await parlance?.close();
-    await Promise.all([mongo.close(), redis.close()]);
-  });
-
-  const as = (): string => `Bot ${seeded.bots[0]?.token}`;
+  const path = (): string => `/api/channels/${seeded.channelIds[0]}/messages`;
   const post = (content: string, key: string) =>
-    parlance.call<{ id: string; code?: string; retryAfter?: number }>('POST', path, {
-      as: as(),
+    parlance.call<{ id: string; code?: string; retryAfter?: number }>('POST', path(), {
+      as: botOf(seeded).as,
       body: { content },
       headers: { 'Idempotency-Key': key },
     });
@@ -53,7 +41,7 @@ describe('an unavailable store', () => {
       const answer = await post('during', `${how}-during`);
       expect([answer.status, answer.body.code]).to.deep.equal([503, 'unavailable']);
       expect(answer.headers.get('Retry-After')).to.equal('1');
-      expect((await parlance.call('GET', path, { as: as() })).status).to.equal(503);
+      expect((await parlance.call('GET', path(), { as: botOf(seeded).as })).status).to.equal(503);
       mongo.mend();
       // A frozen post may be stored or not; its key returns the result only after 30 s. A post that was cut off can be repeated with its key.
       const id = await postUntilAccepted('after', `${how}-after`);
@@ -61,7 +49,7 @@ describe('an unavailable store', () => {
       if (how === 'freeze') return;
       await postUntilAccepted('during', 'cut-during');
       await postUntilAccepted('during', 'cut-during');
-      const listed = await parlance.call<{ content: string }[]>('GET', path, { as: as() });
+      const listed = await parlance.call<{ content: string }[]>('GET', path(), { as: botOf(seeded).as });
       expect(listed.body.filter((one) => one.content === 'during').length).to.equal(1);
     });
 
@@ -93,7 +81,7 @@ describe('an unavailable store', () => {
       expect(answer.status).to.equal(201);
       ids.push(answer.body.id);
     }
-    const listed = await parlance.call<{ id: string }[]>('GET', `${path}?limit=3`, { as: as() });
+    const listed = await parlance.call<{ id: string }[]>('GET', `${path()}?limit=3`, { as: botOf(seeded).as });
     expect(listed.body.map((one) => one.id)).to.deep.equal(ids);
     redis.mend();
     for (const id of ids) await waitFor(id);

@@ -7,7 +7,7 @@ import { type Stack, startStack } from '../harness/stack.ts';
 import { storesOf } from '../operator/run-operator.ts';
 
 /** Clients of the process that is drained. With this number, some of them must wait before they reconnect. */
-const count = 12;
+const count = 3;
 /** Each client must reconnect within this time after its op 7, in milliseconds. */
 const stepMs = 250;
 

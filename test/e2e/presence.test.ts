@@ -1,50 +1,36 @@
 import { expect } from 'chai';
 import type { DiscoveryPage } from '../../lib/contract/discovery.ts';
 import type { Member } from '../../lib/contract/member.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
-import { makeBot, makeMember, makePerson, makeServer } from '../harness/factories.ts';
+import { startTestApi } from '../harness/api.ts';
+import { makeBot, makeMember } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
 import { type Caller, send } from '../harness/requests.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
+import { startStack } from '../harness/stack.ts';
+import { use, useServer } from '../harness/use.ts';
+import { storesOf } from '../operator/run-operator.ts';
 
 describe('presence after a gateway node was killed', () => {
-  let api: TestApi;
-  let stack: Stack;
-  let owner: Caller;
-  let serverId: string;
+  const { api, owner, server } = useServer({}, { start: () => startTestApi({ RATE_LIMIT: 'off' }) });
+  const stack = use(() => {
+    const { config } = api.platform;
+    const env = { ...storesOf(config), FILES_DIR: config.FILES_DIR, RATE_LIMIT: 'off', LOG_LEVEL: 'warn' };
+    return startStack({ api: 0, gateway: 2, worker: 1 }, env);
+  });
   const recorders: EventRecorder[] = [];
   before(async () => {
-    api = await startTestApi({ RATE_LIMIT: 'off' });
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY } = api.platform.config;
-    const env = {
-      MONGODB_URL,
-      REDIS_URL,
-      REDIS_PREFIX,
-      FILES_DIR,
-      APP_KEY: APP_KEY.toString('base64'),
-      RATE_LIMIT: 'off',
-      LOG_LEVEL: 'warn',
-    };
-    stack = await startStack({ api: 0, gateway: 2, worker: 1 }, env);
-    owner = await makePerson(api);
-    serverId = (await makeServer(api, owner)).id;
-    const at = `/api/servers/${serverId}`;
+    const at = `/api/servers/${server.id}`;
     await send(api, 200, owner, 'PUT', `${at}/community`, { enabled: true, rulesChannelId: 'new', updatesChannelId: 'new' });
     await send(api, 200, owner, 'PUT', `${at}/discovery`, { listed: true, description: 'here' });
   });
-  after(async () => {
-    await Promise.all(recorders.map((recorder) => recorder.client.close()));
-    await stack.close();
-    await api.close();
-  });
+  after(() => Promise.all(recorders.map((recorder) => recorder.client.close())));
 
   it('shows bots and people of the node as offline, except those that reconnect to another node in time', async () => {
     const [lost, returning] = [
-      [await makeBot(api, owner, serverId), await makeMember(api, owner, serverId)],
-      [await makeBot(api, owner, serverId), await makeMember(api, owner, serverId)],
+      [await makeBot(api, owner, server.id), await makeMember(api, owner, server.id)],
+      [await makeBot(api, owner, server.id), await makeMember(api, owner, server.id)],
     ];
-    const listener = await makeBot(api, owner, serverId);
+    const listener = await makeBot(api, owner, server.id);
     const killedNode = { gatewayUrl: stack.gatewayUrl(0) };
     const connect = async (from: { gatewayUrl: string }, one: Caller, resumes = false): Promise<EventRecorder> => {
       const recorder = await recordEvents(from, one.token, ['PRESENCE_UPDATE'], resumes);
@@ -64,11 +50,11 @@ describe('presence after a gateway node was killed', () => {
     const statusesReceived = (recorder: EventRecorder, { id }: Caller): unknown[] =>
       recorder.received.flatMap(({ t, d }) => (t === 'PRESENCE_UPDATE' && d.userId === id ? [d.status] : []));
     const statuses = async (who: readonly Caller[]): Promise<unknown[]> => {
-      const members = await send<Member[]>(api, 200, owner, 'GET', `/api/servers/${serverId}/members`);
+      const members = await send<Member[]>(api, 200, owner, 'GET', `/api/servers/${server.id}/members`);
       return who.map(({ id }) => members.find(({ user }) => user.id === id)?.status);
     };
     const online = async (): Promise<number | undefined> =>
-      (await send<DiscoveryPage>(api, 200, owner, 'GET', '/api/discovery/servers')).items.find(({ id }) => id === serverId)?.onlineCount;
+      (await send<DiscoveryPage>(api, 200, owner, 'GET', '/api/discovery/servers')).items.find(({ id }) => id === server.id)?.onlineCount;
     for (const recorder of observers)
       for (const one of [...lost, ...returning]) await recorder.waitFor(({ d }) => d.userId === one.id && d.status === 'online');
     await waitUntil(async () => (await online()) === 6, 'six are counted as online');

@@ -1,21 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createConnection, createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Config } from '../../config/index.ts';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform } from '../../lib/store/platform.ts';
-import { connectBot } from '../harness/bot-client.ts';
 import { prepareDatabase } from '../harness/migrations.ts';
 import { seedServer } from '../harness/seed.ts';
+import { isReady, type RoleName, rolePath } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
 import { connectTo } from '../harness/tcp-proxy.ts';
+import { storesOf } from '../operator/run-operator.ts';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const entries = { api: 'apps/api/main', gateway: 'apps/gateway/main', worker: 'workers/main', ops: 'apps/ops/main' } as const;
-type Role = keyof typeof entries;
+const roles: readonly RoleName[] = ['api', 'gateway', 'worker', 'ops'];
+
+/** A role that was started, what it has written, and its exit code and signal when it has ended. */
+interface Running {
+  child: ChildProcess;
+  output: () => string;
+  ended: Promise<unknown[] | undefined>;
+}
 
 /** Runs the roles like a deployment: compiled, with settings in the environment. */
 describe('role processes', () => {
@@ -26,101 +31,109 @@ describe('role processes', () => {
   before(async () => {
     config = testConfig();
     await prepareDatabase(config);
-    env = {
-      MONGODB_URL: config.MONGODB_URL,
-      REDIS_URL: config.REDIS_URL,
-      REDIS_PREFIX: config.REDIS_PREFIX,
-      APP_KEY: config.APP_KEY.toString('base64'),
-      RATE_LIMIT: 'off',
-      STORE_TIMEOUT_FACTOR: String(config.STORE_TIMEOUT_FACTOR),
-    };
+    env = { ...storesOf(config), RATE_LIMIT: 'off', STORE_TIMEOUT_FACTOR: String(config.STORE_TIMEOUT_FACTOR) };
   });
   after(() => {
     for (const child of children) child.kill('SIGKILL');
   });
 
-  const run = (role: Role, more: Record<string, string> = {}): { child: ChildProcess; output: () => string } => {
-    const child = spawn(process.execPath, [`${root}dist/${entries[role]}.js`], {
+  const run = (role: RoleName, more: Record<string, string> = {}): Running => {
+    const child = spawn(process.execPath, [rolePath(role)], {
       env: { PATH: process.env.PATH ?? '', ...env, ...more },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     children.push(child);
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    return { child, output: () => output };
+    const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
+    for (const stream of streams) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    // The event `close` of a child does not come after a disconnect.
+    const ended = Promise.all([once(child, 'exit'), ...streams.map((stream) => once(stream, 'close'))]).then(([exit]) => exit);
+    return { child, output: () => output, ended };
   };
-  const ready = async (role: Role, more: Record<string, string> = {}): Promise<ReturnType<typeof run>> => {
+  const ready = async (role: RoleName, more: Record<string, string> = {}): Promise<Running> => {
     const running = run(role, more);
-    const [what] = await Promise.race([once(running.child, 'message'), once(running.child, 'exit')]);
-    expect(what, running.output()).to.equal('ready');
+    await isReady(running.child).catch((error: Error) => expect.fail(`${error.message}: ${running.output()}`));
     return running;
   };
+  /** The exit codes and outputs of all roles, which `start` starts at once. */
+  const endsOf = (start: (role: RoleName) => Running | Promise<Running>): Promise<{ role: RoleName; code: unknown; output: string }[]> =>
+    Promise.all(
+      roles.map(async (role) => {
+        const { ended, output } = await start(role);
+        const [code] = (await ended) ?? [];
+        return { role, code, output: output() };
+      }),
+    );
   const ports = async (): Promise<Record<string, string>> => ({
     PORT: String(await freePort()),
     GATEWAY_PORT: String(await freePort()),
     OPS_PORT: String(await freePort()),
   });
 
-  for (const role of Object.keys(entries) as Role[]) {
-    it(`${role} logs one line per invalid setting without its value, and exits with 78`, async () => {
-      const { child, output } = run(role, { APP_KEY: 'not-a-key', PORT: '99999', REDIS_URL: 'http://secret@x' });
-      const [code] = await once(child, 'exit');
-      expect(code).to.equal(78);
-      for (const name of ['APP_KEY', 'PORT', 'REDIS_URL']) expect(output()).to.match(new RegExp(`^.*${name} `, 'm'));
-      expect(output()).to.not.include('not-a-key').and.not.include('secret@x');
-    });
+  it('every role logs one line per invalid setting without its value, and exits with 78', async () => {
+    const invalid = { APP_KEY: 'not-a-key', PORT: '99999', REDIS_URL: 'http://secret@x' };
+    for (const { role, code, output } of await endsOf((name) => run(name, invalid))) {
+      expect(code, role).to.equal(78);
+      for (const name of Object.keys(invalid)) expect(output, role).to.match(new RegExp(`^.*${name} `, 'm'));
+      expect(output, role).to.not.include('not-a-key').and.not.include('secret@x');
+    }
+  });
 
-    it(`${role} logs one line if APP_KEY is not the key of the database, and exits with 78`, async () => {
-      const first = await ready('api', await ports());
-      first.child.kill('SIGTERM');
-      await once(first.child, 'exit');
-      const { child, output } = run(role, { ...(await ports()), APP_KEY: Buffer.alloc(32).toString('base64') });
-      const [code] = await once(child, 'exit');
-      expect(code).to.equal(78);
-      expect(output()).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
+  it('every role exits with 0 when its parent process disconnects', async () => {
+    const ends = await endsOf(async (role) => {
+      const running = await ready(role, await ports());
+      running.child.disconnect();
+      return running;
     });
+    expect(ends.map(({ role, code }) => [role, code])).to.deep.equal(roles.map((role) => [role, 0]));
+  });
 
-    it(`${role} shuts down on SIGTERM and exits with 0`, async () => {
-      const { child, output } = await ready(role, await ports());
-      child.kill('SIGTERM');
-      const [code] = await once(child, 'exit');
-      expect(code, output()).to.equal(0);
+  it('every role logs one line if APP_KEY is not the key of the database, and exits with 78', async () => {
+    const APP_KEY = Buffer.alloc(32).toString('base64');
+    for (const { role, code, output } of await endsOf(async (name) => run(name, { ...(await ports()), APP_KEY }))) {
+      expect(code, role).to.equal(78);
+      expect(output, role).to.match(/^APP_KEY is not the key of this database\. [^\n]+\n$/);
+    }
+  });
+
+  /** An address at which `real` answers after `start`. Until then it refuses connections; `refused` resolves with the first one. */
+  const lateStore = async (real: URL) => {
+    let isStarted = false;
+    let wasRefused = (): void => undefined;
+    const refused = new Promise<void>((done) => {
+      wasRefused = done;
     });
-
-    it(`${role} exits with 0 when its parent process disconnects`, async () => {
-      const { child } = await ready(role, await ports());
-      child.disconnect();
-      const [code] = await once(child, 'exit');
-      expect(code).to.equal(0);
-    });
-  }
-
-  for (const [store, name] of [
-    ['Redis', 'REDIS_URL'],
-    ['the database', 'MONGODB_URL'],
-  ] as const)
-    it(`the API waits until ${store} has started`, async () => {
-      const real = new URL(config[name]);
-      const here = new URL(real);
-      here.hostname = '127.0.0.1';
-      here.port = String(await freePort());
-      const early = createServer((socket) => socket.destroy()); // listens, but is not ready
-      await new Promise<void>((done) => early.listen(Number(here.port), '127.0.0.1', done));
-      const refused = new Promise<void>((done) => early.once('connection', () => done()));
-      const starting = ready('api', { ...(await ports()), [name]: here.href });
-      await refused;
-      early.close();
-      const proxy = createServer((socket) => {
-        const upstream = connectTo(real, 0);
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      if (isStarted) {
+        const upstream = connectTo(real, 0).on('error', () => undefined);
         socket.pipe(upstream).pipe(socket);
-        for (const end of [socket, upstream]) end.on('error', () => undefined);
-      });
-      await new Promise<void>((done) => proxy.listen(Number(here.port), '127.0.0.1', done));
-      const { child } = await starting;
-      child.kill('SIGTERM');
-      expect((await once(child, 'exit'))[0]).to.equal(0);
-      proxy.close();
+      } else {
+        socket.destroy();
+        wasRefused();
+      }
     });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { href } = Object.assign(new URL(real), { hostname: '127.0.0.1', port: String((server.address() as AddressInfo).port) });
+    const start = (): void => {
+      isStarted = true;
+    };
+    return { href, refused, start, close: () => server.close() };
+  };
+
+  it('the API waits until Redis, and then until the database has started', async () => {
+    const [redis, database] = [await lateStore(new URL(config.REDIS_URL)), await lateStore(new URL(config.MONGODB_URL))];
+    const starting = ready('api', { ...(await ports()), REDIS_URL: redis.href, MONGODB_URL: database.href });
+    for (const store of [redis, database]) {
+      await Promise.race([store.refused, starting]);
+      store.start();
+    }
+    const { child } = await starting;
+    child.kill('SIGTERM');
+    expect((await once(child, 'exit'))[0]).to.equal(0);
+    for (const store of [redis, database]) store.close();
+  });
 
   it('the API finishes current requests before it exits', async () => {
     const given = await ports();
@@ -141,60 +154,6 @@ describe('role processes', () => {
     expect(answer).to.match(/^HTTP\/1\.1 201 /);
     expect(answer, 'so that clients with keep-alive open another connection').to.match(/^connection: close\r$/im);
     expect(await platform.db.messages.countDocuments({ content: 'in flight' })).to.equal(1);
-    await platform.close();
-  });
-
-  it('the log of the API contains no token, password or message', async () => {
-    const given: Record<string, string> = { ...(await ports()), LOG_LEVEL: 'trace' };
-    const { child, output } = await ready('api', given);
-    const call = async (path: string, body: object, token?: string): Promise<Record<string, unknown>> => {
-      const headers = { 'Content-Type': 'application/json', ...(token ? { Authorization: `Bearer ${token}` } : {}) };
-      const response = await fetch(`http://127.0.0.1:${given.PORT}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-      return (await response.json()) as Record<string, unknown>;
-    };
-    const password = 'a-password-to-look-for';
-    const { token } = await call('/api/auth/register', { username: 'logged', password });
-    await call('/api/auth/login', { username: 'logged', password: `${password}-wrong` });
-    const server = await call('/api/servers', { name: 'x' }, String(token));
-    const [channel] = server.channels as { id: string }[];
-    await call(`/api/channels/${channel?.id}/messages`, { content: 'words-to-look-for' }, String(token));
-    await call(`/api/channels/${channel?.id}/messages`, { content: 5, hidden: 'words-to-look-for' }, String(token));
-    const application = await call('/api/applications', { name: 'x' }, String(token));
-    await fetch(`http://127.0.0.1:${given.PORT}/api/interactions/1000000000000000000/path-token-to-look-for/callback`, { method: 'POST' });
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-    expect(output()).to.include('/api/channels/{channelId}/messages');
-    for (const secret of [
-      token,
-      password,
-      'words-to-look-for',
-      application.token,
-      application.signingSecret,
-      'path-token-to-look-for',
-      config.APP_KEY.toString('base64'),
-    ])
-      expect(output()).to.not.include(String(secret));
-  });
-
-  it('a stopping gateway node sends op 7, and the sessions resume on another node', async () => {
-    const platform = await openApiPlatform(config, createLog('test', 'silent'));
-    const seeded = await seedServer(platform, { bots: 1, channels: 1 });
-    const [one, two] = [await ports(), await ports()];
-    const first = await ready('gateway', one);
-    const second = await ready('gateway', two);
-    const bot = connectBot({
-      urlOf: (attempt) => `ws://127.0.0.1:${attempt === 0 ? one.GATEWAY_PORT : two.GATEWAY_PORT}/?v=1`,
-      token: String(seeded.bots[0]?.token),
-    });
-    await bot.ready;
-    first.child.kill('SIGTERM');
-    const [code] = await once(first.child, 'exit');
-    expect(code).to.equal(0);
-    while (bot.stats.resumes === 0 && bot.stats.invalidated === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(bot.stats).to.deep.include({ resumes: 1, invalidated: 0 });
-    await bot.close();
-    second.child.kill('SIGTERM');
-    await once(second.child, 'exit');
     await platform.close();
   });
 });

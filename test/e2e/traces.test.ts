@@ -43,7 +43,7 @@ describe('traces of role processes', () => {
     await bot.waitFor(({ t }) => t === 'MESSAGE_CREATE');
     await bot.client.close();
   };
-  beforeEach(() => {
+  before(() => {
     config = testConfig();
   });
   afterEach(() => stack?.close());

@@ -1,41 +1,35 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { freePort } from '../../apps/local/probe.ts';
 import type { NewWebhook } from '../../lib/contract/webhook.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
 import { connectBot } from '../harness/bot-client.ts';
 import { dumpMongo, dumpRedis } from '../harness/dumps.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type SeededServer, seedServer } from '../harness/seed.ts';
+import { seedServer } from '../harness/seed.ts';
 import { spareDatabases } from '../harness/spare-databases.ts';
 import { isReady, type RoleName, rolePath } from '../harness/stack.ts';
+import { connectRedis } from '../harness/stores.ts';
+import { make, use } from '../harness/use.ts';
+import { storesOf } from '../operator/run-operator.ts';
 
 describe('webhook secrets in stored data and logs', () => {
-  let api: TestApi;
-  let redis: Redis;
-  let seeded: SeededServer;
+  const api = use(() => startTestApi());
+  const redis = use(() => connectRedis(api.platform.config));
+  const seeded = make(() => seedServer(api.platform, { bots: 1, channels: 1 }));
   let output = '';
   const children: ChildProcess[] = [];
-
-  before(async () => {
-    api = await startTestApi();
-    redis = new Redis(api.platform.config.REDIS_URL);
-    seeded = await seedServer(api.platform, { bots: 1, channels: 1 });
-  });
-  after(async () => {
+  after(() => {
     for (const child of children) child.kill('SIGKILL');
-    redis.disconnect();
-    await api.close();
   });
 
   /** Starts a compiled role on the same stores with LOG_LEVEL trace; returns its port. */
   const start = async (role: RoleName): Promise<number> => {
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY, FILES_DIR } = api.platform.config;
+    const { config } = api.platform;
     const port = String(await freePort());
-    spareDatabases.spend(MONGODB_URL);
-    const own = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR, APP_KEY: APP_KEY.toString('base64') };
+    spareDatabases.spend(config.MONGODB_URL);
+    const own = { ...storesOf(config), FILES_DIR: config.FILES_DIR };
     const child = spawn(process.execPath, [rolePath(role)], {
       env: { ...process.env, ...own, PORT: port, GATEWAY_PORT: port, RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -46,7 +40,7 @@ describe('webhook secrets in stored data and logs', () => {
     return Number(port);
   };
 
-  it('no webhook token or URL is in the database, in Redis, in a job or in a log', async () => {
+  it('no webhook token or URL is in the database, in Redis, in a job or in a log, and no other token, password or message in a log', async () => {
     const dumps: string[] = [];
     const dump = async (): Promise<number> =>
       dumps.push(await dumpMongo(api.platform), await dumpRedis(redis, api.platform.config.REDIS_PREFIX));
@@ -58,6 +52,14 @@ describe('webhook secrets in stored data and logs', () => {
       const answer = await response.text();
       return answer && (JSON.parse(answer) as unknown);
     };
+    const password = 'a-password-to-look-for';
+    const { token } = (await call('POST', '/api/auth/register', { username: 'logged', password })) as { token: string };
+    await call('POST', '/api/auth/login', { username: 'logged', password: `${password}-wrong` });
+    const asLogged = { Authorization: `Bearer ${token}` };
+    const application = (await call('POST', '/api/applications', { name: 'x' }, asLogged)) as { token: string; signingSecret: string };
+    const messages = `/api/channels/${seeded.channelIds[0]}/messages`;
+    for (const body of [{ content: 'words-to-look-for' }, { content: 5, hidden: 'words-to-look-for' }]) await call('POST', messages, body);
+    await call('POST', '/api/interactions/1000000000000000000/path-token-to-look-for/callback');
     const inChannel = `/api/channels/${seeded.channelIds[0]}/webhooks`;
     const made = (await call('POST', inChannel, { name: 'hook' }, { 'Idempotency-Key': 'made' })) as NewWebhook;
     const other = (await call('POST', inChannel, { name: 'other' })) as NewWebhook;
@@ -103,8 +105,13 @@ describe('webhook secrets in stored data and logs', () => {
 
     expect(output)
       .to.include('/api/webhooks/{webhookId}/{webhookToken}')
+      .and.to.include('/api/channels/{channelId}/messages')
       .and.to.include('"role":"worker"')
       .and.to.include('"role":"gateway"');
+    const { token: appToken, signingSecret } = application;
+    const APP_KEY = api.platform.config.APP_KEY.toString('base64');
+    for (const secret of [token, password, 'words-to-look-for', appToken, signingSecret, 'path-token-to-look-for', APP_KEY])
+      expect(output.includes(secret), secret).to.equal(false);
     for (const text of dumps)
       for (const secret of [made.token, other.token, wrongToken, made.url, `${made.id}/${made.token}`, `/api/webhooks/${made.id}/`])
         expect(text.includes(secret), secret).to.equal(false);

@@ -1,46 +1,35 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { apiClient, type Call } from '../../apps/local/api-client.ts';
-import { type DemoBot, startDemoBot } from '../../apps/local/demo-bot.ts';
+import { startDemoBot } from '../../apps/local/demo-bot.ts';
 import { demoCommands, replyTo } from '../../apps/local/demo-commands.ts';
-import type { Demo } from '../../apps/local/demo-notes.ts';
 import { freePort } from '../../apps/local/probe.ts';
 import { seed } from '../../apps/local/seed.ts';
 import type { OptionType } from '../../lib/contract/command.ts';
 import type { Message } from '../../lib/contract/message.ts';
+import { makeFolder } from '../harness/folder.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { type EventRecorder, recordEvents, startParlance, type TestParlance } from '../harness/parlance.ts';
+import { type EventRecorder, recordEvents, startParlance } from '../harness/parlance.ts';
+import { make, use } from '../harness/use.ts';
 
 describe('the demo bot with all roles', () => {
-  let parlance: TestParlance;
-  let bot: DemoBot;
-  let demo: Demo;
-  let call: Call;
-  let recorder: EventRecorder;
+  const folder = use(makeFolder);
+  const parlance = use(async () => startParlance({ GATEWAY_PORT: String(await freePort()) }));
+  const demo = make(() => seed(parlance.url, folder.path));
+  const bot = use(async () => {
+    const started = startDemoBot(parlance.url, demo.application.token);
+    await started.ready;
+    return { close: () => started.stop() };
+  });
+  const recorder = make(() => recordEvents(parlance, demo.person.token));
+  const call: Call = (...given) => apiClient(parlance.url, `Bearer ${demo.person.token}`)(...given);
   let commands: Record<string, string>;
-  const folder = mkdtempSync(join(tmpdir(), 'parlance-demo-'));
-
   before(async () => {
-    parlance = await startParlance({ GATEWAY_PORT: String(await freePort()) });
-    demo = await seed(parlance.url, folder);
-    call = apiClient(parlance.url, `Bearer ${demo.person.token}`);
-    bot = startDemoBot(parlance.url, demo.application.token);
-    await bot.ready;
-    recorder = await recordEvents(parlance, demo.person.token);
     const list = await call<{ id: string; name: string }[]>('GET', `/api/channels/${demo.server.channelId}/commands`);
     commands = Object.fromEntries(list.map(({ id, name }) => [name, id]));
   });
-  after(async () => {
-    await recorder.client.close();
-    await bot.stop();
-    await parlance.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
 
   /** Uses a command as the person and waits for a message of the bot that matches `expected`. Returns the states of the interaction and the bot's messages. */
-  const use = async (
+  const useCommand = async (
     name: string,
     options: object = {},
     expected = /./,
@@ -67,25 +56,25 @@ describe('the demo bot with all roles', () => {
   };
 
   it('/hello answers immediately', async () => {
-    const { contents, isEphemeral } = await use('hello', { name: 'Grace' });
+    const { contents, isEphemeral } = await useCommand('hello', { name: 'Grace' });
     expect([contents, isEphemeral]).to.deep.equal([['Hello, Grace!'], false]);
   });
 
   it('/think defers, then answers', async () => {
-    const { states, contents } = await use('think', { question: 'Will it rain?' });
+    const { states, contents } = await useCommand('think', { question: 'Will it rain?' });
     expect(states[0]).to.equal('deferred');
     expect(contents).to.deep.equal(['I thought about it: Will it rain? **Yes.**']);
   });
 
   it('/secret answers with an ephemeral message that is not stored', async () => {
-    expect((await use('secret')).isEphemeral).to.equal(true);
+    expect((await useCommand('secret')).isEphemeral).to.equal(true);
     const stored = await call<Message[]>('GET', `/api/channels/${demo.server.channelId}/messages`);
     expect(stored.filter(({ content }) => content.startsWith('Only you'))).to.deep.equal([]);
   });
 
   it('/remind confirms, then mentions the chosen person', async () => {
     const who = `<@${demo.guest.id}>`;
-    const { contents } = await use('remind', { about: 'the gate', minutes: 0.002, who, quiet: false }, /gate/);
+    const { contents } = await useCommand('remind', { about: 'the gate', minutes: 0.002, who, quiet: false }, /gate/);
     expect(contents).to.deep.equal(['I’ll remind you in 0.002 minutes.', `${who} the gate`]);
   });
 
@@ -96,6 +85,14 @@ describe('the demo bot with all roles', () => {
     expect(JSON.stringify(push?.embeds)).to.contain('Water the tomatoes').and.contain('Count the bees');
     expect(JSON.stringify(pull?.embeds)).to.contain('Fix the hinge of the gate');
     expect(push?.author).to.deep.include({ displayName: 'Garden repository', tag: 'bot' });
+  });
+
+  it('409 bot_offline after it has stopped', async () => {
+    await bot.close();
+    const path = `/api/channels/${demo.server.channelId}/commands/${commands.hello}/invoke`;
+    const invoke = () => parlance.call<{ code?: string }>('POST', path, { as: `Bearer ${demo.person.token}`, body: {} });
+    // The gateway node may not yet have recorded the disconnect.
+    await waitUntil(async () => (await invoke()).body.code === 'bot_offline', 'the command is refused');
   });
 });
 
