@@ -1,12 +1,20 @@
 import { expect } from 'chai';
+import { Cluster } from 'ioredis';
 import { createLog } from '../../lib/base/log.ts';
 import { openApiPlatform, openOpsPlatform } from '../../lib/store/platform.ts';
 import { createKeys, type Keys } from '../../lib/store/redis/log/keys.ts';
+import { startTestApi, startTestApiWithWorker } from '../harness/api.ts';
+import { join as joinServer, makeBot, makePeople, makePerson, makeServer } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
+import { consumeJobs } from '../harness/jobs.ts';
+import { type EventRecorder, recordEvents, type TestNode } from '../harness/parlance.ts';
+import type { Caller } from '../harness/requests.ts';
 import type { SeededServer } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
 import { type Listener, startClusterFixture } from './fixture.ts';
+
+type ReadyCheck = (this: object, done: (error: null, fault: string | null) => void) => void;
 
 describe('Redis Cluster: all roles', () => {
   const fixture = use(() => startClusterFixture());
@@ -128,6 +136,65 @@ describe('Redis Cluster: all roles', () => {
       expect(await Promise.all(ops.queues.map((queue) => queue.getJobCountByTypes('failed')))).to.deep.equal(ops.queues.map(() => 0));
     } finally {
       await ops.close();
+    }
+  });
+
+  it('sends presences of accounts in all partitions once to watchers and bots, also after a master was killed', async () => {
+    const { parlance, nodes, redis } = fixture;
+    const [node, otherNode] = nodes as [TestNode, TestNode];
+    const person = await makePerson(parlance);
+    const { id } = await makeServer(parlance, person);
+    const people = await makePeople(parlance, 20);
+    for (const one of people) await joinServer(parlance, person, id, one);
+    const watcher = await recordEvents(otherNode, person.token, undefined, true);
+    const listener = await recordEvents(otherNode, (await makeBot(parlance, person, id)).token, ['PRESENCE_UPDATE'], true);
+    const observers = [watcher, listener];
+    expect(await watcher.client.watch(people.map((one) => one.id))).to.have.length(people.length);
+    const recorders = [...observers];
+    for (const one of people) recorders.push(await recordEvents(node, one.token, undefined, true));
+    const statusesIn = ({ received }: EventRecorder, one: Caller): unknown[] =>
+      received.flatMap(({ t, d }) => (t === 'PRESENCE_UPDATE' && d.userId === one.id ? [d.status] : []));
+    await waitUntil(
+      () => observers.every((recorder) => people.every((one) => statusesIn(recorder, one).length === 1)),
+      'all people are online',
+    );
+    for (const recorder of observers) for (const one of people) expect(statusesIn(recorder, one)).to.deep.equal(['online']);
+    const [subject] = people as [Caller];
+    const findMaster = () => redis.masterOf(keys.partitionPrefix(keys.partitionOfAccount(subject.id)));
+    const master = await findMaster();
+    await master.kill();
+    await waitUntil(async () => (await findMaster()) !== master, 'another master serves the account');
+    const patch = () => parlance.call('PATCH', '/api/users/@me/presence', { as: subject.as, body: { status: 'dnd' } });
+    await waitUntil(async () => (await patch().catch(() => null))?.status === 200, 'the change is accepted');
+    await waitUntil(() => statusesIn(watcher, subject).at(-1) === 'dnd', 'the change arrives');
+    await master.start();
+    await redis.healthy();
+    await Promise.all(recorders.map(({ client }) => client.close()));
+  });
+
+  it('consumers serve every queue, and close, although the cluster was not ready when they connected', async () => {
+    const api = await startTestApiWithWorker(() => startTestApi({ REDIS_URL: fixture.redis.url }));
+    const prototype = Cluster.prototype as unknown as { readyCheck: ReadyCheck };
+    const { readyCheck } = prototype;
+    const checked = new WeakSet<object>();
+    // As during a failover: the first check of each connection finds that the cluster does not serve all slots.
+    prototype.readyCheck = function (done) {
+      if (checked.has(this)) return readyCheck.call(this, done);
+      checked.add(this);
+      done(null, 'fail');
+    };
+    try {
+      let hasRun = false;
+      const expire = async (): Promise<void> => {
+        hasRun = true;
+      };
+      const consumers = consumeJobs(api.worker, { 'expire-interaction': expire });
+      await api.platform.jobs.enqueue('expire-interaction', { interactionId: api.platform.ids.next() });
+      await waitUntil(() => hasRun, 'the job has run');
+      await consumers.close();
+    } finally {
+      prototype.readyCheck = readyCheck;
+      await api.close();
     }
   });
 });
