@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import pMap from 'p-map';
 import { freePort } from '../../apps/local/probe.ts';
 import type { Command } from '../../lib/contract/command.ts';
 import { isGenuine } from '../endpoints/verify.ts';
@@ -115,22 +116,39 @@ describe('npm run forward', () => {
       expect({ ...forwarded.json, id: 0, token: 0 }).to.deep.equal({ ...posted.json, id: 0, token: 0 });
     });
 
-    const answers: readonly [what: string, answer: Parameters<typeof endpoint.answer>[0], line: RegExp, state: string][] = [
-      ['a message', reply(200, { type: 'message', content: 'Hi' }), /\/hello 200 \d+ ms answered\n/, 'answered'],
-      ['a defer', reply(200, { type: 'defer' }), /\/hello 200 \d+ ms deferred\n/, 'deferred'],
-      ['an empty body', reply(200), /\/hello 200 \d+ ms empty\n/, 'expired'],
-      ['a body that is not JSON', reply(200, 'Hi'), /\/hello 200 \d+ ms failed: body: is not valid JSON/, 'expired'],
-      ['a body that is not an answer', reply(200, { type: 'hi' }), /\/hello 200 \d+ ms failed: invalid_request: /, 'expired'],
-      ['an error', reply(500, {}), /\/hello 500 \d+ ms failed: status: is 500; only 200 is accepted/, 'expired'],
-      ['a refusal', reply(401, {}), /\/hello 401 \d+ ms failed: .*with the same SIGNING_SECRET/, 'expired'],
-      ['nothing in time', () => undefined, /\/hello - \d+ ms failed: status: timed out\. .*\{"type":"defer"\}/, 'expired'],
-    ];
+    const answers: readonly [what: string, answer: Parameters<typeof endpoint.answer>[0], line: RegExp, state: 'answered' | 'deferred'][] =
+      [
+        ['a message', reply(200, { type: 'message', content: 'Hi' }), /\/hello 200 \d+ ms answered\n/, 'answered'],
+        ['a defer', reply(200, { type: 'defer' }), /\/hello 200 \d+ ms deferred\n/, 'deferred'],
+      ];
     for (const [what, answer, line, state] of answers)
       it(`prints a line and gives the answer back, if the endpoint answers with ${what}`, async () => {
         endpoint.answer(answer);
         const from = forwarder.output.length;
         await Promise.all([forwarder.printed(line, from), useUntil(state)]);
       });
+
+    const failures: readonly [what: string, answer: Parameters<typeof endpoint.answer>[0], line: RegExp][] = [
+      ['an empty body', reply(200), /\/hello 200 \d+ ms empty\n/],
+      ['a body that is not JSON', reply(200, 'Hi'), /\/hello 200 \d+ ms failed: body: is not valid JSON/],
+      ['a body that is not an answer', reply(200, { type: 'hi' }), /\/hello 200 \d+ ms failed: invalid_request: /],
+      ['an error', reply(500, {}), /\/hello 500 \d+ ms failed: status: is 500; only 200 is accepted/],
+      ['a refusal', reply(401, {}), /\/hello 401 \d+ ms failed: .*with the same SIGNING_SECRET/],
+      ['nothing in time', () => undefined, /\/hello - \d+ ms failed: status: timed out\. .*\{"type":"defer"\}/],
+    ];
+    const failed: string[] = [];
+    for (const [what, answer, line] of failures)
+      it(`prints why an answer failed, if the endpoint answers with ${what}`, async () => {
+        endpoint.answer(answer);
+        const from = forwarder.output.length;
+        failed.push(await invoke());
+        await forwarder.printed(line, from);
+      });
+
+    it('interactions whose answer failed expire', async () => {
+      const statesOf = (id: string) => recorder.waitFor(({ t, d }) => t === 'INTERACTION_UPDATE' && d.id === id);
+      expect((await Promise.all(failed.map(statesOf))).map(({ d }) => d.state)).to.deep.equal(failures.map(() => 'expired'));
+    });
   });
 
   it('says what to do when the endpoint stops while it runs', async () => {
@@ -160,23 +178,29 @@ describe('npm run forward', () => {
     ['with an endpoint that does not answer a ping', () => start(silent.url), /at the step body: is not \{"type":"pong"\}/],
     ['without Parlance', () => startForwarder(['1', '--url', 'http://127.0.0.1:1'], secrets()), /does not respond .*--url/],
   ];
-  for (const [what, run, text] of refusals)
-    it(`exits ${what}, and says what to do`, async () => {
-      const forwarder = run();
-      expect(await forwarder.ended).to.equal(1);
-      expect(forwarder.output).to.match(text);
-    });
+  it('exits if it cannot work, and says what to do', () =>
+    pMap(
+      refusals,
+      async ([what, run, text]) => {
+        const forwarder = run();
+        expect(await forwarder.ended, what).to.equal(1);
+        expect(forwarder.output, what).to.match(text);
+      },
+      { concurrency: 3 },
+    ));
 
   it('explains its arguments', async () => {
-    for (const [args, reason] of [
+    const usage = 'Usage: npm run forward -- <application id> [--to http://localhost:3000/] [--url <Parlance>]\n';
+    const wrong: [args: string[], reason: string][] = [
       [[], ''],
       [['hello'], ''],
       [['1', '--token', 'x'], "Unknown option '--token'\n"],
-    ] as const) {
-      const forwarder = startForwarder([...args], secrets());
+    ];
+    const runs = wrong.map(async ([args, reason]) => {
+      const forwarder = startForwarder(args, secrets());
       expect([args, await forwarder.ended]).to.deep.equal([args, 64]);
-      const usage = 'Usage: npm run forward -- <application id> [--to http://localhost:3000/] [--url <Parlance>]\n';
       expect(forwarder.output.slice(0, reason.length + usage.length)).to.equal(reason + usage);
-    }
+    });
+    await Promise.all(runs);
   });
 });

@@ -25,16 +25,18 @@ describe('runUntilStopped', () => {
   // It still runs only if the test failed.
   after(() => orphan && isAlive(orphan) && process.kill(orphan, 'SIGKILL'));
 
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    it(`stops everything on ${signal}`, async () => {
+  it('stops everything on SIGINT, SIGTERM and SIGHUP', async () => {
+    const runs = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(async (signal) => {
       const child = spawn(process.execPath, ['--import=tsx', fixture], { stdio: ['ignore', 'pipe', 'inherit'] });
       const ended = once(child, 'exit');
       const output = collectOutput(child);
       await output.until('started');
       child.kill(signal);
       await output.until('Stopped.');
-      expect((await ended)[0]).to.equal(0);
+      expect((await ended)[0], signal).to.equal(0);
     });
+    await Promise.all(runs);
+  });
 
   it('stops when the npm process that started it has ended', async () => {
     const env = { ...process.env, npm_lifecycle_event: 'start' };

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { apiClient } from '../../apps/local/api-client.ts';
 import { claimFolder, writeRunningEnv } from '../../apps/local/data-folder.ts';
@@ -8,20 +5,18 @@ import { type Demo, openNotes } from '../../apps/local/demo-notes.ts';
 import { loginLink } from '../../apps/local/login-link.ts';
 import { startMessage } from '../../apps/local/start-message.ts';
 import type { Session } from '../../lib/contract/auth.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
 import { makePerson, password } from '../harness/factories.ts';
+import { makeFolder } from '../harness/folder.ts';
 import { tally } from '../harness/requests.ts';
+import { use } from '../harness/use.ts';
 import { type Run, runScript } from '../operator/run-operator.ts';
 
 const addresses = { baseUrl: 'http://localhost:9080', gatewayUrl: 'ws://localhost:8081', opsUrl: 'http://localhost:8082' };
 const pattern = /^http:\/\/localhost:9080\/login#code=([A-Za-z0-9_-]{43})$/;
 
 describe('loginLink', () => {
-  let api: TestApi;
-  before(async () => {
-    api = await startTestApi();
-  });
-  after(() => api.close());
+  const api = use(() => startTestApi());
 
   const logIn = (link: string) => api.call<Session>('POST', '/api/auth/code', { body: { code: pattern.exec(link)?.[1] } });
 
@@ -41,19 +36,14 @@ describe('loginLink', () => {
   });
 
   describe('apps/local/link.ts', () => {
-    let folder: string;
-    beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), 'parlance-link-'));
-    });
-    afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-    const run = (): Promise<Run> => runScript('apps/local/link.js', [], { DATA_DIR: folder });
+    const folder = use(makeFolder, { each: true });
+    const run = (): Promise<Run> => runScript('apps/local/link.js', [], { DATA_DIR: folder.path });
 
     it('prints a new link of the instance that runs from the folder', async () => {
       const { id, username, token } = await makePerson(api);
-      openNotes(folder).keep({ person: { id, username, password, token } });
-      const release = await claimFolder(folder);
-      const removeFile = writeRunningEnv(folder, { PORT: new URL(api.url).port, BASE_URL: addresses.baseUrl });
+      openNotes(folder.path).keep({ person: { id, username, password, token } });
+      const release = await claimFolder(folder.path);
+      const removeFile = writeRunningEnv(folder.path, { PORT: new URL(api.url).port, BASE_URL: addresses.baseUrl });
       const { exit, stdout, stderr } = await run();
       expect([exit, stderr]).to.deep.equal([0, '']);
       const { status, body } = await logIn(stdout.trim());
@@ -69,12 +59,12 @@ describe('loginLink', () => {
     });
 
     it('exits with 69 and one line that says what to do if nothing runs or responds', async () => {
-      const notRunning = { exit: 69, stdout: '', stderr: `Parlance is not running from ${folder}. Start it with \`npm start\`.\n` };
+      const notRunning = { exit: 69, stdout: '', stderr: `Parlance is not running from ${folder.path}. Start it with \`npm start\`.\n` };
       expect(await run()).to.deep.equal(notRunning);
-      openNotes(folder).keep({ person: { id: '1', username: 'demo', password, token: 'x' } });
+      openNotes(folder.path).keep({ person: { id: '1', username: 'demo', password, token: 'x' } });
       expect(await run()).to.deep.equal(notRunning);
-      const release = await claimFolder(folder);
-      const removeFile = writeRunningEnv(folder, { PORT: '1', BASE_URL: addresses.baseUrl });
+      const release = await claimFolder(folder.path);
+      const removeFile = writeRunningEnv(folder.path, { PORT: '1', BASE_URL: addresses.baseUrl });
       const unresponsive = await run();
       expect([unresponsive.exit, unresponsive.stdout]).to.deep.equal([69, '']);
       expect(unresponsive.stderr).to.match(/^The API does not respond \(.+\)\.\n$/);
@@ -95,14 +85,13 @@ describe('startMessage', () => {
   };
   const link = 'http://localhost:9080/login#code=x';
 
-  it('begins with the link, its lifetime, and how to get another', () => {
-    const [, first, , second, , third] = startMessage(addresses, demo, link, true).split('\n');
+  it('begins with the link, its lifetime and how to get another, and has three commands to paste', () => {
+    const message = startMessage(addresses, demo, link, true);
+    const [, first, , second, , third] = message.split('\n');
     expect(first).to.contain('Open this link in a browser');
     expect(second).to.equal(`  ${link}`);
     expect(third).to.contain('expires after 15 minutes. `npm run link`');
-  });
-  it('contains three commands to paste', () => {
-    const commands = startMessage(addresses, demo, link, true).match(/^ {2}(?:curl|npm) .*$/gm);
+    const commands = message.match(/^ {2}(?:curl|npm) .*$/gm);
     expect(commands).to.have.length(3);
     expect(commands?.[0]).to.equal('  npm run listen -- person-token');
   });

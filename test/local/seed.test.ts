@@ -7,11 +7,12 @@ import { type Demo, openNotes } from '../../apps/local/demo-notes.ts';
 import { seed } from '../../apps/local/seed.ts';
 import { ensureGuest, ensurePerson } from '../../apps/local/seed-people.ts';
 import type { Server } from '../../lib/contract/server.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
+import { use } from '../harness/use.ts';
 import { type DemoContent, readContent, startLossyProxy } from './demo-fixture.ts';
 
 describe('seed', () => {
-  let api: TestApi;
+  const api = use(() => startTestApi());
   const root = mkdtempSync(join(tmpdir(), 'parlance-seed-'));
   const folder = mkdtempSync(join(root, 'demo-'));
   const file = join(folder, 'demo.json');
@@ -20,14 +21,10 @@ describe('seed', () => {
   let original: DemoContent;
 
   before(async () => {
-    api = await startTestApi();
     demo = await seed(api.url, folder);
     original = await readContent(api, demo);
   });
-  after(async () => {
-    await api.close();
-    rmSync(root, { recursive: true, force: true });
-  });
+  after(() => rmSync(root, { recursive: true, force: true }));
   const asPerson = () => apiClient(api.url, `Bearer ${demo.person.token}`);
 
   it('creates the server, its channels, messages, members and commands', async () => {

@@ -31,25 +31,20 @@ describe('apps/local', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   describe('startRole', () => {
-    it('starts a role, restarts it after it was killed, and stops it', async () => {
+    it('starts a role, starts it again after it was killed and for a restart, and stops it', async () => {
       const role = await startRole({ name: 'api', main, env: { ...process.env }, folder });
       const first = role.pid ?? 0;
       expect(isAlive(first)).to.equal(true);
       process.kill(first, 'SIGKILL');
       await until(() => role.pid !== undefined && role.pid !== first);
       await pause(200);
+      const second = role.pid ?? 0;
+      await role.restart();
+      expect(role.pid).to.not.equal(second);
+      expect(isAlive(second)).to.equal(false);
       await role.stop();
       expect(role.pid).to.equal(undefined);
       expect(readFileSync(join(folder, 'logs/api.log'), 'utf8')).to.contain('quiet');
-    });
-
-    it('restarts a role as a new process', async () => {
-      const role = await startRole({ name: 'api', main, env: { ...process.env }, folder });
-      const first = role.pid ?? 0;
-      await role.restart();
-      expect(role.pid).to.not.equal(first);
-      expect(isAlive(first)).to.equal(false);
-      await role.stop();
     });
 
     it('fails with the message of the role if its settings are invalid', async () => {
@@ -61,13 +56,8 @@ describe('apps/local', () => {
   describe('startProcess', () => {
     it('repeats a failed start until the process is ready', async () => {
       const script = 'if [ -e failed ]; then touch ready; exec sleep 60; fi; touch failed; exit 1';
-      const started = await startProcess({
-        name: 'slow',
-        command: '/bin/sh',
-        args: ['-c', script],
-        cwd: folder,
-        ready: () => access(join(folder, 'ready')),
-      });
+      const ready = () => access(join(folder, 'ready'));
+      const started = await startProcess({ name: 'slow', command: '/bin/sh', args: ['-c', script], cwd: folder, ready });
       expect(isAlive(started.pid ?? 0)).to.equal(true);
       await started.stop();
       expect(started.pid).to.equal(undefined);
@@ -77,14 +67,8 @@ describe('apps/local', () => {
       const script = `process.on('SIGTERM', () => {}); process.send('ready'); setInterval(() => {}, 1000);`;
       let killed = 0;
       const onKill = (): void => void killed++;
-      const started = await startProcess({
-        name: 'busy',
-        command: process.execPath,
-        args: ['-e', script],
-        ready: 'message',
-        stopMs: 50,
-        onKill,
-      });
+      const program = { name: 'busy', command: process.execPath, args: ['-e', script] };
+      const started = await startProcess({ ...program, ready: 'message', stopMs: 50, onKill });
       await started.stop();
       expect([started.pid, killed]).to.deep.equal([undefined, 1]);
     });
@@ -107,14 +91,8 @@ describe('apps/local', () => {
     it('detects two roles on one port', async () => {
       server.close();
       await once(server, 'close');
-      expect(
-        await errorOf(
-          checkPorts([
-            { variable: 'PORT', port },
-            { variable: 'OPS_PORT', port },
-          ]),
-        ),
-      ).to.contain('is in use');
+      const both = ['PORT', 'OPS_PORT'].map((variable) => ({ variable, port }));
+      expect(await errorOf(checkPorts(both))).to.contain('is in use');
       expect(await errorOf(checkPorts([{ variable: 'PORT', port }]))).to.equal('none');
     });
   });
