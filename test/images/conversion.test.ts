@@ -28,14 +28,9 @@ describe('convert-image', () => {
   });
 
   const convert = (file: FileDoc, encode: EncodeImage = fixture.encode): Promise<void> => convertImage(fixture.worker, file._id, encode);
-  const shape = ({ blob, filename, contentType, width, height, size }: FileDoc): object => ({
-    blob,
-    filename,
-    contentType,
-    width,
-    height,
-    size,
-  });
+  const shape = ({ blob, filename, contentType, width, height, size }: FileDoc): object => {
+    return { blob, filename, contentType, width, height, size };
+  };
   /** Converts a file and expects these fields and bytes, and that a second run changes nothing. */
   async function expectResult(file: FileDoc, expected: object, bytes?: Buffer): Promise<void> {
     await convert(file);
@@ -53,16 +48,15 @@ describe('convert-image', () => {
     expect((await fixture.bytesOf(file.blob))?.toString('latin1', 8, 12)).to.equal('WEBP');
   });
 
-  it('keeps a GIF and its file name unchanged', async () => {
-    const file = await fixture.upload(gif, { filename: 'cat.gif' });
-    await expectResult(file, { blob: file.original, filename: 'cat.gif', contentType: 'image/gif', width: 64, height: 48 }, gif);
-  });
-
-  it('keeps an image that cannot be decoded as application/octet-stream, which no browser displays as an image', async () => {
-    const file = await fixture.upload(brokenPng, { filename: 'broken.png' });
-    const expected = { blob: file.original, filename: 'broken.png', contentType: 'application/octet-stream', width: null, height: null };
-    await expectResult(file, expected, brokenPng);
-  });
+  for (const [what, image, filename, contentType, width, height] of [
+    ['a GIF', gif, 'cat.gif', 'image/gif', 64, 48],
+    // No browser displays it as an image.
+    ['an image that cannot be decoded', brokenPng, 'broken.png', 'application/octet-stream', null, null],
+  ] as const)
+    it(`keeps ${what} and its file name unchanged, as ${contentType}`, async () => {
+      const file = await fixture.upload(image, { filename });
+      await expectResult(file, { blob: file.original, filename, contentType, width, height }, image);
+    });
 
   it('skips a deleted file', async () => convertImage(fixture.worker, unknownId, fixture.encode));
 

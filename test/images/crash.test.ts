@@ -38,20 +38,23 @@ describe('convert-image: a killed worker process', () => {
     expect(shown).to.deep.include({ id: file._id, contentType, size: stored?.size, width: stored?.width });
   };
 
-  for (const failpoint of ['after-image-encode', 'after-image-put', 'after-image-stored', 'after-original-delete'] as const)
-    for (const [what, contentType] of [
-      ['an image', 'image/webp'],
-      ['a broken image', 'application/octet-stream'],
-    ] as const)
-      it(`${failpoint}, ${what}: the next run finishes the conversion, and another run changes nothing`, async () => {
-        const file = await fixture.upload(contentType === 'image/webp' ? png : brokenPng, { posted: true });
-        await convertAndDie(failpoint, file);
-        expect((await fixture.stored(file))?.original).not.to.equal(undefined);
-        await convert(file);
-        await expectShown(file, contentType);
-        expect((await fixture.message(file))?.outbox ?? []).to.have.length.at.most(1);
-        await fixture.expectNoChange(() => convert(file));
-      });
+  for (const [failpoint, what, image, contentType] of [
+    ['after-image-encode', 'an image', png, 'image/webp'],
+    ['after-image-put', 'an image', png, 'image/webp'],
+    ['after-image-put', 'a broken image', brokenPng, 'application/octet-stream'],
+    ['after-image-stored', 'an image', png, 'image/webp'],
+    ['after-image-stored', 'a broken image', brokenPng, 'application/octet-stream'],
+    ['after-original-delete', 'an image', png, 'image/webp'],
+  ] as const)
+    it(`${failpoint}, ${what}: the next run finishes the conversion, and another run changes nothing`, async () => {
+      const file = await fixture.upload(image, { posted: true });
+      await convertAndDie(failpoint, file);
+      expect((await fixture.stored(file))?.original).not.to.equal(undefined);
+      await convert(file);
+      await expectShown(file, contentType);
+      expect((await fixture.message(file))?.outbox ?? []).to.have.length.at.most(1);
+      await fixture.expectNoChange(() => convert(file));
+    });
 
   it('after-image-put, then the file is deleted: the next run leaves nothing', async () => {
     const file = await fixture.upload(png);
