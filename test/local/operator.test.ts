@@ -1,105 +1,90 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { claimFolder, readRunningEnv, writeRunningEnv } from '../../apps/local/data-folder.ts';
-import { startTestApi, type TestApi } from '../harness/api.ts';
+import { startTestApi } from '../harness/api.ts';
 import { makePerson } from '../harness/factories.ts';
+import { makeFolder } from '../harness/folder.ts';
+import { make, use } from '../harness/use.ts';
 import { type Run, runScript, storesOf } from '../operator/run-operator.ts';
 
 describe('apps/local/operator.ts', () => {
-  let api: TestApi;
+  const api = use(() => startTestApi());
+  const person = make(() => makePerson(api));
+  const folder = use(makeFolder, { each: true });
   let stores: Record<string, string>;
-  let key: string;
-  let userId: string;
-  let folder: string;
-  before(async () => {
-    api = await startTestApi();
-    const { APP_KEY, ...rest } = storesOf(api.platform.config);
-    stores = rest;
-    key = APP_KEY ?? '';
-    userId = (await makePerson(api)).id;
+  let APP_KEY: string;
+  before(() => {
+    ({ APP_KEY = '', ...stores } = storesOf(api.platform.config));
   });
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'parlance-operator-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-  after(() => api.close());
 
   const run = (args: string[], env: Record<string, string> = {}): Promise<Run> =>
-    runScript('apps/local/operator.js', args, { DATA_DIR: folder, ...env });
-  const writeKey = (): void => writeFileSync(join(folder, 'app.key'), `${key}\n`);
-
-  it('uses the stores of the instance that runs from the folder, and passes on output and exit code', async () => {
-    const release = await claimFolder(folder);
-    const removeFile = writeRunningEnv(folder, stores);
-    writeKey();
-    const done = await run(['early-access', userId, '--json']);
-    expect([done.exit, done.stderr]).to.deep.equal([0, '']);
-    expect(JSON.parse(done.stdout)).to.include({ ok: true, id: userId, after: true });
-    const refused = await run(['early-access', '1']);
-    expect([refused.exit, refused.stdout]).to.deep.equal([1, '']);
+    runScript('apps/local/operator.js', args, { DATA_DIR: folder.path, ...env });
+  const grant = (...options: string[]): string[] => ['early-access', person.id, ...options];
+  const writeKey = (): void => writeFileSync(join(folder.path, 'app.key'), `${APP_KEY}\n`);
+  /** Runs `act` while an instance with these settings runs from the folder. */
+  const whileRunning = async (settings: Record<string, string>, act: () => Promise<void>): Promise<void> => {
+    const release = await claimFolder(folder.path);
+    const removeFile = writeRunningEnv(folder.path, settings);
+    await act();
     removeFile();
     release();
+  };
+
+  it('uses the stores of the instance that runs from the folder, and passes on output and exit code', async () => {
+    writeKey();
+    await whileRunning(stores, async () => {
+      const done = await run(grant('--json'));
+      expect([done.exit, done.stderr]).to.deep.equal([0, '']);
+      expect(JSON.parse(done.stdout)).to.include({ ok: true, id: person.id, after: true });
+      expect(await run(['early-access', '1'])).to.include({ exit: 1, stdout: '' });
+    });
   });
 
-  it('exits with 69 and says what to do if nothing runs, as an object with --json', async () => {
-    const { exit, stdout, stderr } = await run(['early-access', userId]);
+  it('exits with 69 and says what to do if nothing runs, as an object with --json, also after a crash that left running.json behind', async () => {
+    const { exit, stdout, stderr } = await run(grant());
     expect([exit, stdout]).to.deep.equal([69, '']);
     expect(stderr).to.equal(
-      `Parlance is not running from ${folder}. Start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.\n`,
+      `Parlance is not running from ${folder.path}. Start it with \`npm start\`, or set MONGODB_URL, REDIS_URL and APP_KEY.\n`,
     );
-    const inJson = await run(['early-access', userId, '--json']);
+    (await claimFolder(folder.path))();
+    writeRunningEnv(folder.path, stores);
+    const inJson = await run(grant('--json'));
     expect([inJson.exit, inJson.stderr]).to.deep.equal([69, '']);
     expect(JSON.parse(inJson.stdout)).to.deep.equal({ ok: false, error: { code: 'unavailable', message: stderr.trim() } });
   });
 
-  it('exits with 69 if the instance crashed and left running.json behind', async () => {
-    (await claimFolder(folder))();
-    writeRunningEnv(folder, stores);
-    expect(await run(['early-access', userId])).to.include({ exit: 69 });
-  });
-
   it('prints help if nothing runs', async () => {
-    for (const args of [['help'], ['tag', '--help']]) expect(await run(args)).to.include({ exit: 0, stderr: '' });
+    expect(await run(['tag', '--help'])).to.include({ exit: 0, stderr: '' });
     expect(await run([])).to.include({ exit: 64, stdout: '' });
   });
 
-  it('prefers the stores of the environment, also if nothing runs', async () => {
-    const done = await run(['early-access', userId, '--json'], { ...stores, APP_KEY: key });
-    expect([done.exit, done.stderr]).to.deep.equal([0, '']);
-    const release = await claimFolder(folder);
-    const removeFile = writeRunningEnv(folder, { ...stores, REDIS_URL: 'redis://127.0.0.1:1' });
+  it('prefers the stores of the environment, and ignores all settings of the instance if the environment sets both', async () => {
+    expect(await run(grant(), { ...stores, APP_KEY }), 'nothing runs').to.include({ exit: 0, stderr: '' });
     writeKey();
-    expect(await run(['early-access', userId], { REDIS_URL: stores.REDIS_URL ?? '' })).to.include({ exit: 0 });
-    removeFile();
-    release();
+    await whileRunning(
+      { ...stores, REDIS_URL: 'redis://127.0.0.1:1' },
+      async () => void expect(await run(grant(), { REDIS_URL: stores.REDIS_URL ?? '' })).to.include({ exit: 0 }),
+    );
+    await whileRunning(
+      { ...stores, LOG_PARTITIONS: 'invalid' },
+      async () => void expect(await run(grant(), { ...stores, APP_KEY })).to.include({ exit: 0, stderr: '' }),
+    );
   });
 
-  it('ignores all settings of the running instance if the environment sets both stores', async () => {
-    const release = await claimFolder(folder);
-    const removeFile = writeRunningEnv(folder, { ...stores, LOG_PARTITIONS: 'invalid' });
-    expect(await run(['early-access', userId], { ...stores, APP_KEY: key })).to.include({ exit: 0, stderr: '' });
-    removeFile();
-    release();
-  });
-
-  it('exits with 78 and creates no key if the instance has its APP_KEY from its environment', async () => {
-    const release = await claimFolder(folder);
-    const removeFile = writeRunningEnv(folder, stores);
-    const { exit, stderr } = await run(['early-access', userId]);
-    expect(exit).to.equal(78);
-    expect(stderr).to.contain('APP_KEY is not set');
-    expect(existsSync(join(folder, 'app.key'))).to.equal(false);
-    removeFile();
-    release();
-  });
+  it('exits with 78 and creates no key if the instance has its APP_KEY from its environment', () =>
+    whileRunning(stores, async () => {
+      const { exit, stderr } = await run(grant());
+      expect(exit).to.equal(78);
+      expect(stderr).to.contain('APP_KEY is not set');
+      expect(existsSync(join(folder.path, 'app.key'))).to.equal(false);
+    }));
 
   it('backup and restore start the stores of the folder if nothing runs', async () => {
-    const keyless = await run(['restore', join(folder, 'backup.tar.gz')]);
+    const keyless = await run(['restore', join(folder.path, 'backup.tar.gz')]);
     expect([keyless.exit, keyless.stderr]).to.deep.equal([
       78,
-      `${folder} has no app.key. Copy it from the data folder that was backed up, or set APP_KEY.\n`,
+      `${folder.path} has no app.key. Copy it from the data folder that was backed up, or set APP_KEY.\n`,
     ]);
     writeKey();
     const documentsOf = async (args: string[], env: Record<string, string> = {}): Promise<unknown> => {
@@ -107,21 +92,19 @@ describe('apps/local/operator.ts', () => {
       expect(exit, stderr + stdout).to.equal(0);
       return (JSON.parse(stdout) as { documents: unknown }).documents;
     };
-    const [backup, again] = [join(folder, 'backup.tar.gz'), join(folder, 'again.tar.gz')];
+    const [backup, again] = [join(folder.path, 'backup.tar.gz'), join(folder.path, 'again.tar.gz')];
     const documents = await documentsOf(['backup', backup], stores);
     expect(await documentsOf(['restore', backup])).to.deep.equal(documents);
     expect(await documentsOf(['backup', again])).to.deep.equal(documents);
   });
 
   it('running.json is readable only by its owner and can be removed', async () => {
-    const release = await claimFolder(folder);
-    expect(await readRunningEnv(folder)).to.equal(null);
-    const removeFile = writeRunningEnv(folder, stores);
-    expect(statSync(join(folder, 'running.json')).mode & 0o777).to.equal(0o600);
-    expect(await readRunningEnv(folder)).to.deep.equal(stores);
-    removeFile();
-    expect(await readRunningEnv(folder)).to.equal(null);
-    expect(existsSync(join(folder, 'running.json'))).to.equal(false);
-    release();
+    expect(await readRunningEnv(folder.path)).to.equal(null);
+    await whileRunning(stores, async () => {
+      expect(statSync(join(folder.path, 'running.json')).mode & 0o777).to.equal(0o600);
+      expect(await readRunningEnv(folder.path)).to.deep.equal(stores);
+    });
+    expect(await readRunningEnv(folder.path)).to.equal(null);
+    expect(existsSync(join(folder.path, 'running.json'))).to.equal(false);
   });
 });

@@ -8,6 +8,7 @@ import { openOpsPlatform } from '../../lib/store/platform.ts';
 import type { ProcessAddress } from '../../lib/store/redis/process-addresses.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import { testConfig } from '../harness/stores.ts';
+import { storesOf } from '../operator/run-operator.ts';
 import { findMetricNames } from './metric-names.ts';
 import { findPrometheus, monitoringFolder, type Prometheus, startPrometheus } from './prometheus.ts';
 
@@ -38,28 +39,13 @@ describe('Prometheus that scrapes a whole installation', function () {
     this.timeout(600_000);
     const found = await findPrometheus();
     if (!found) return this.skip();
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX, FILES_DIR } = config;
-    stack = await startStack(
-      { api: 1, gateway: 1, worker: 1, ops: 1 },
-      {
-        MONGODB_URL,
-        REDIS_URL,
-        REDIS_PREFIX,
-        FILES_DIR,
-        APP_KEY: config.APP_KEY.toString('base64'),
-        RATE_LIMIT: 'off',
-        LOG_LEVEL: 'warn',
-        STORE_TIMEOUT_FACTOR: '10',
-      },
-    );
+    const env = { ...storesOf(config), FILES_DIR: config.FILES_DIR, RATE_LIMIT: 'off', LOG_LEVEL: 'warn', STORE_TIMEOUT_FACTOR: '10' };
+    stack = await startStack({ api: 1, gateway: 1, worker: 1, ops: 1 }, env);
     const platform = await openOpsPlatform(config, createLog('ops', 'silent'));
     processes = await platform.listProcesses();
     await platform.close();
-    const ada = await call<{ token: string }>('POST', '/api/auth/register', {
-      username: 'ada',
-      displayName: 'Ada',
-      password: 'a good password',
-    });
+    const account = { username: 'ada', displayName: 'Ada', password: 'a good password' };
+    const ada = await call<{ token: string }>('POST', '/api/auth/register', account);
     // Its event makes a job for the worker.
     await call('POST', '/api/servers', { name: 'Analytical Engine' }, ada.token);
     prometheus = await startPrometheus(found.prometheus, processes);

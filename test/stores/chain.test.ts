@@ -143,69 +143,29 @@ describe('choice of stores', () => {
       expect((await stat(stateFile())).mode & 0o777).to.equal(0o600);
     });
 
-    const documentdb = { mongo: { program: 'documentdb', version: '17' } };
-    const refusals: [
-      what: string,
-      only: 'mongo' | 'redis',
-      path: string,
-      text: string,
-      program: Program,
-      version: string,
-      message: RegExp,
-    ][] = [
-      [
-        'DocumentDB, recorded',
-        'mongo',
-        'stores.json',
-        JSON.stringify(documentdb),
-        'mongod',
-        '',
-        /DocumentDB on PostgreSQL 17, .*MONGODB_URL/,
-      ],
-      [
-        'DocumentDB, not recorded',
-        'mongo',
-        'documentdb/data/PG_VERSION',
-        '17\n',
-        'mongod',
-        '',
-        /DocumentDB on PostgreSQL 17, .*MONGODB_URL/,
-      ],
-      [
-        'a newer mongod',
-        'mongo',
-        'stores.json',
-        '{"mongo":{"program":"mongod","version":"8.0.1"}}',
-        'mongod',
-        '',
-        /mongod 8\.0\.1, .*mongod is version 7\.0\.5/,
-      ],
+    const recordOf = (only: 'mongo' | 'redis', program: string, version: string) => JSON.stringify({ [only]: { program, version } });
+    const isDocumentDb = /DocumentDB on PostgreSQL 17, .*MONGODB_URL/;
+    type Refusal = [what: string, program: Program, path: string, text: string, message: RegExp, version?: string];
+    const refusals: Refusal[] = [
+      ['DocumentDB, recorded', 'mongod', 'stores.json', recordOf('mongo', 'documentdb', '17'), isDocumentDb],
+      ['DocumentDB, not recorded', 'mongod', 'documentdb/data/PG_VERSION', '17\n', isDocumentDb],
+      ['a newer mongod', 'mongod', 'stores.json', recordOf('mongo', 'mongod', '8.0.1'), /mongod 8\.0\.1, .*mongod is version 7\.0\.5/],
       [
         'a newer Redis',
-        'redis',
-        'stores.json',
-        '{"redis":{"program":"redis","version":"7.2.10"}}',
         'redis-server',
-        '',
+        'stores.json',
+        recordOf('redis', 'redis', '7.2.10'),
         /Redis 7\.2\.10, .*redis-server is version 7\.2\.4\)\. Install it, set REDIS_URL/,
       ],
-      ['Valkey', 'redis', 'stores.json', '{"redis":{"program":"valkey","version":"8.0.1"}}', 'redis-server', '', /Valkey 8\.0\.1, /],
-      [
-        'no program, with a Redis that is too old',
-        'redis',
-        'x',
-        '',
-        'redis-server',
-        'Redis server v=6.0.16',
-        /6\.0\.16, but 7\.0 or newer is required/,
-      ],
-      ['an unknown program', 'mongo', 'stores.json', '{', 'mongod', '', /stores\.json is damaged\. Restore it/],
+      ['Valkey', 'redis-server', 'stores.json', recordOf('redis', 'valkey', '8.0.1'), /Valkey 8\.0\.1, /],
+      ['no program', 'redis-server', 'x', '', /6\.0\.16, but 7\.0 or newer is required/, 'Redis server v=6.0.16'],
+      ['an unknown program', 'mongod', 'stores.json', '{', /stores\.json is damaged\. Restore it/],
     ];
-    for (const [what, only, path, text, program, version, message] of refusals)
+    for (const [what, program, path, text, message, version] of refusals)
       it(`written by ${what}: a one-line error names the remedy, and stores.json does not change`, async () => {
         await writeData(path, text);
-        await install(program, version || versions[program]);
-        const error = await errorOf(only);
+        await install(program, version);
+        const error = await errorOf(program === 'mongod' ? 'mongo' : 'redis');
         expect(error).to.match(message).and.not.contain('\n');
         expect(await readFile(stateFile(), 'utf8').catch(() => null)).to.equal(path === 'stores.json' ? text : null);
       });
