@@ -7,7 +7,7 @@ import { openApiPlatform } from '../../lib/store/platform.ts';
 import type { BotClient } from '../harness/bot-client.ts';
 import { startStack } from '../harness/stack.ts';
 import { type BreakName, breakBuild } from './broken-builds.ts';
-import { gatewayFaults, injectFaults, roleFaults } from './faults.ts';
+import { gatewayFaults, injectEach, injectFaults, roleFaults } from './faults.ts';
 import { createLedger, type Ledger, type Verdict } from './ledger.ts';
 import { makePopulation, type Sizes } from './population.ts';
 import { postInto } from './posting.ts';
@@ -17,12 +17,16 @@ import type { ChaosStores } from './stores.ts';
 
 /** A fault run. */
 export interface ChaosPlan extends Sizes {
+  /** How long it goes on at least. */
   seconds: number;
   postsPerSec: number;
   /** Average time between two faults, in milliseconds. */
   faultEveryMs: number;
-  /** `gateways`: only gateways are killed, and subscriptions cut. `restarts`: each process is restarted once, one after another, and the run ends. */
-  faults: 'all' | 'gateways' | 'restarts';
+  /**
+   * `each`: one fault of each kind, and the run ends. `gateways`: only gateways are killed, and subscriptions cut. `restarts`: each process is restarted once,
+   * one after another, and the run ends.
+   */
+  faults: 'all' | 'each' | 'gateways' | 'restarts';
   /** The folder of the version whose processes are there first; default: this version. */
   from?: string | undefined;
   /** What the build breaks, for a negative control. */
@@ -131,10 +135,13 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
     const gapMs = (1000 * channels.length) / plan.postsPerSec;
     const posting = { stack, ledger, gapMs, isOver: () => !isFaulty && isOver(), report };
     const faults = gatewayFaults(stack, stores.redisFaults);
-    if (plan.faults === 'all') faults.push(...roleFaults(stack), ...stores.redisFaults.kills, ...stores.databaseFaults);
+    if (plan.faults !== 'gateways') faults.push(...roleFaults(stack), ...stores.redisFaults.kills, ...stores.databaseFaults);
     const drains: Drain[] = [];
-    const inject = (): Promise<number> =>
-      plan.faults === 'restarts' ? restartInTurn(stack, env, drains, report) : injectFaults(faults, plan.faultEveryMs, isOver, report);
+    const inject = (): Promise<number> => {
+      if (plan.faults === 'restarts') return restartInTurn(stack, env, drains, report);
+      if (plan.faults === 'each') return injectEach(faults, plan.faultEveryMs, report);
+      return injectFaults(faults, plan.faultEveryMs, isOver, report);
+    };
     const injecting = inject().finally(() => {
       isFaulty = false;
     });

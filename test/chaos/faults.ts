@@ -171,16 +171,8 @@ export function shuffled<T>(list: readonly T[]): T[] {
 /** The maximum number of concurrent faults. */
 const underWayMost = 2;
 
-/**
- * Runs faults until `isOver`: first that at the head of the list, as a slow machine may have time for no other, then rounds of all in a random order. Resolves with
- * their number when everything works again.
- */
-export async function injectFaults(
-  faults: readonly Fault[],
-  everyMs: number,
-  isOver: () => boolean,
-  report: (line: string) => void,
-): Promise<number> {
+/** Runs faults after one another, with `everyMs` between them on average. Resolves with their number when everything works again. */
+async function runFaults(faults: Iterable<Fault>, everyMs: number, report: (line: string) => void): Promise<number> {
   const underWay = new Map<Fault, Promise<void>>();
   const run = async (fault: Fault): Promise<void> => {
     const began = performance.now();
@@ -191,13 +183,37 @@ export async function injectFaults(
   const isFree = ({ target, isAlone = false }: Fault): boolean =>
     underWay.size < (isAlone ? 1 : underWayMost) && ![...underWay.keys()].some((one) => one.target === target || one.isAlone);
   let count = 0;
-  for (let bag = faults.slice(0, 1); !isOver(); count++) {
+  for (const fault of faults) {
     await sleep(everyMs * (0.5 + Math.random()));
-    if (bag.length === 0) bag = shuffled(faults);
-    const fault = bag.pop() as Fault;
     while (!isFree(fault)) await Promise.race(underWay.values());
     underWay.set(fault, run(fault));
+    count++;
   }
   await Promise.all(underWay.values());
   return count;
+}
+
+function* inRounds(faults: readonly Fault[], isOver: () => boolean): Generator<Fault> {
+  for (let bag = faults.slice(0, 1); !isOver(); ) {
+    if (bag.length === 0) bag = shuffled(faults);
+    yield bag.pop() as Fault;
+  }
+}
+
+/**
+ * Runs faults until `isOver`: first that at the head of the list, as a slow machine may have time for no other, then rounds of all in a random order. Resolves with
+ * their number when everything works again.
+ */
+export const injectFaults = (
+  faults: readonly Fault[],
+  everyMs: number,
+  isOver: () => boolean,
+  report: (line: string) => void,
+): Promise<number> => runFaults(inRounds(faults, isOver), everyMs, report);
+
+/** Runs one fault of each kind in a random order; faults of several processes of a role are one kind. Resolves as `injectFaults` does. */
+export function injectEach(faults: readonly Fault[], everyMs: number, report: (line: string) => void): Promise<number> {
+  // The gateway of the database has the name of a role.
+  const kinds = new Map(shuffled(faults).map((fault) => [`${typeof fault.target} ${fault.name.replace(/ \d+$/, '')}`, fault]));
+  return runFaults(shuffled([...kinds.values()]), everyMs, report);
 }
