@@ -34,7 +34,7 @@ describe('local stores', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('lose no acknowledged write when PostgreSQL is killed four times and the gateway twice under load', async () => {
+  it('lose no acknowledged write when PostgreSQL is killed twice and the gateway once under load', async () => {
     const url = stores.mongodbUrl;
     const connection = await mongoose.createConnection(url, { dbName: 'ledger', maxPoolSize: 8 }).asPromise();
     const c = connection.collection<{ _id: number }>('writes');
@@ -50,7 +50,7 @@ describe('local stores', () => {
         );
       }
     });
-    for (const name of ['postgres', 'gateway', 'postgres', 'postgres', 'gateway', 'postgres'] as const) {
+    for (const name of ['postgres', 'gateway', 'postgres'] as const) {
       const target = acknowledged.length + 300;
       while (acknowledged.length < target) await pause(5);
       const pid = stores.processes[name];
@@ -63,7 +63,7 @@ describe('local stores', () => {
     await Promise.all(writers);
     const stored = new Set((await c.find().toArray()).map(({ _id }) => _id));
     expect(acknowledged.filter((id) => !stored.has(id))).to.deep.equal([]);
-    expect(acknowledged.length).to.be.greaterThan(1800);
+    expect(acknowledged.length).to.be.greaterThan(900);
     expect(stores.mongodbUrl).to.equal(url);
     await connection.close();
   }).timeout(180_000);

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'chai';
 import { isAlive } from '../../apps/local/lock.ts';
+import { makeFolder } from '../harness/folder.ts';
+import { use } from '../harness/use.ts';
 
 /** Starts `npm run stores` with its own data folder; returns the URLs that it prints. */
 async function startMain(dataDir: string): Promise<{ main: ChildProcess; urls: string[] }> {
@@ -38,17 +39,14 @@ async function processesOf(dataDir: string): Promise<number[]> {
 }
 
 describe('npm run stores', () => {
-  let dataDir: string;
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'parlance-main-'));
-  });
-  afterEach(() => rm(dataDir, { recursive: true, force: true }));
+  const folder = use(makeFolder);
 
   for (const [signal, what] of [
     ['SIGINT', 'Ctrl-C'],
     ['SIGKILL', 'SIGKILL of the parent'],
   ] as const)
     it(`prints two URLs, and leaves no process after ${what}`, async () => {
+      const dataDir = folder.path;
       const { main, urls } = await startMain(dataDir);
       expect(urls[0]).to.match(/^MONGODB_URL=mongodb:\/\/%2F[^/]+gateway\.sock\/\?directConnection=true&retryWrites=false$/);
       expect(urls[1]).to.match(/^REDIS_URL=redis:\/\/(?::[\w-]+@)?127\.0\.0\.1:\d+$/);
