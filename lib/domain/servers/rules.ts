@@ -1,10 +1,10 @@
 import { toParts } from '../../base/parts.ts';
 import { perTurn } from '../../base/per-turn.ts';
 import type { Overwrite, ServerRules } from '../../base/permissions.ts';
+import { readByIds } from '../../store/mongo/batched-reads.ts';
 import { type Collections, type Database, withSharedFields } from '../../store/mongo/database.ts';
-import type { ChannelDoc } from '../../store/mongo/models/server.ts';
+import { type ChannelDoc, toMemberKey } from '../../store/mongo/models/server.ts';
 import type { Platform } from '../../store/platform.ts';
-import { readMembers } from '../access/memberships.ts';
 import { toChannel } from '../views/servers.ts';
 
 /** A server to read, and the accounts whose memberships are wanted. `needsChannels`: whether the server, its channels and active threads are read, too. */
@@ -95,10 +95,11 @@ export async function loadStoredRules(platform: Platform, wanted: readonly Wante
     wanted.map(({ serverId }) => [serverId, { server: null, channels: [], threads: [], members: [] }]),
   );
   const ids = wanted.flatMap(({ serverId, needsChannels }) => (needsChannels ? serverId : []));
+  const memberKeys = wanted.flatMap(({ serverId, accountIds }) => accountIds.map((id) => toMemberKey(serverId, id)));
   const [members] = await Promise.all([
-    Promise.all(wanted.map(({ serverId, accountIds }) => readMembers(platform, [serverId], accountIds))),
+    readByIds(platform.db.members, memberKeys),
     ...toParts(ids, serversPerQuery).map((part) => addServers(platform, part, found)),
   ]);
-  for (const { serverId, userId, roles, joinId = '' } of members.flat()) found.get(serverId)?.members.push({ userId, roles, joinId });
+  for (const { serverId, userId, roles, joinId = '' } of members) found.get(serverId)?.members.push({ userId, roles, joinId });
   return found;
 }

@@ -25,9 +25,9 @@ const createLoader = <T extends { _id: string }>(collection: Collection<T>): ((k
   });
 
 /**
- * Reads documents by their ids or keys, in that order; those that don't exist are left out. All that are requested from a collection in one turn of the event loop are
- * read together, with one query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a few
- * queries.
+ * Reads documents by their ids or keys, in that order; those that don't exist are left out. All that are requested from a collection in one turn of the event
+ * loop are read together, with one query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a
+ * few queries.
  */
 export async function readByIds<T extends { _id: string }>(
   collection: Collection<T>,
