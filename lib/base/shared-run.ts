@@ -13,8 +13,9 @@ export function shareRuns<T>(run: () => Promise<T>): () => Promise<T> {
     return running;
   };
   return () => {
-    if (!running && !next) return begin();
-    next ??= (running as Promise<T>).then(begin, begin);
+    if (next) return next;
+    if (!running) return begin();
+    next = running.then(begin, begin);
     return next;
   };
 }

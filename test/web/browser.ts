@@ -180,8 +180,9 @@ export function usePages(): OpenPage {
   return async (site, as, options = {}) => {
     const { bypassCSP = false } = options;
     const kind = `${site.origin} ${bypassCSP}`;
-    let kept = contexts.find((one) => one.kind === kind && !one.isUsed);
-    if (!kept) contexts.push((kept = { kind, context: newContext(site, bypassCSP), isUsed: true }));
+    const unused = contexts.find((one) => one.kind === kind && !one.isUsed);
+    const kept = unused ?? { kind, context: newContext(site, bypassCSP), isUsed: false };
+    if (!unused) contexts.push(kept);
     kept.isUsed = true;
     const window = await openWindow(site, await kept.context, as, options);
     windows.push(window);
