@@ -6,7 +6,7 @@ import type { Collection, Filter } from './database.ts';
 type ShardedKey = Readonly<Record<string, string>> & { readonly _id: string };
 
 /** How many ids one query has at most. A database that compares each document with all ids again takes longer for more. */
-const idsPerQuery = 500;
+export const idsPerQuery = 125;
 
 const loaders = new WeakMap<object, (keys: readonly ShardedKey[]) => Promise<unknown[]>>();
 
@@ -26,7 +26,7 @@ const createLoader = <T extends { _id: string }>(collection: Collection<T>): ((k
 
 /**
  * Reads documents by their ids or keys, in that order; those that don't exist are left out. All that are requested from a collection in one turn of the event
- * loop are read together, with one query per 500 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a
+ * loop are read together, with one query per 125 ids. So a client that resumes in a thousand servers, or thousands of clients that resume at once, need only a
  * few queries.
  */
 export async function readByIds<T extends { _id: string }>(
