@@ -23,6 +23,8 @@ export function clusterSettings({ socketDir, durable }: ClusterSettings): string
     // Postgres has no TCP port here, so the jobs that expire documents can only run in background workers of the server.
     'cron.use_background_workers': 'on',
     'cron.log_run': 'off',
+    // The gateway builds indexes immediately. The worker would open two connections every 2 s to look for others, which takes 2 % of a processor.
+    'documentdb.enableBackgroundWorker': 'off',
     // The first write to a new database connects back to the server, by default over TCP.
     'documentdb.localhost_connection_string': `host=${socketDir}`,
     // Without this, no secondary index serves a sort.
@@ -36,7 +38,8 @@ export function clusterSettings({ socketDir, durable }: ClusterSettings): string
     'documentdb_core.enableCollation': 'on',
     'documentdb.enableCollationWithNonUniqueOrderedIndexes': 'on',
     deadlock_timeout: '20ms',
-    autovacuum_naptime: '5s',
+    // Each look for tables to vacuum or analyze starts a process. Disposable databases are too small to need many.
+    autovacuum_naptime: durable ? '5s' : '20s',
     autovacuum_analyze_scale_factor: 0.02,
     jit: 'off',
     max_connections: maxConnections,
