@@ -1,5 +1,4 @@
 // The matrix calls every route as every kind of caller, and checks who is allowed, what the others receive, and that refused calls change nothing.
-import { createHash } from 'node:crypto';
 import { createLog } from '../../../lib/base/log.ts';
 import { type Permission, permissionBits } from '../../../lib/base/permissions.ts';
 import type { ChannelInput } from '../../../lib/contract/channel.ts';
@@ -29,6 +28,7 @@ import { plainMessage } from '../../harness/plain-message.ts';
 import { type Caller, send } from '../../harness/requests.ts';
 import { giveTokens } from '../../harness/seed.ts';
 import { startSessions } from '../../harness/sessions.ts';
+import { createSnapshots } from '../../harness/snapshots.ts';
 import { putCommands, slash } from '../applications/commands-fixture.ts';
 import { roles } from './roles.ts';
 
@@ -56,18 +56,6 @@ async function makeStrangersDm({ platform: { db, ids } }: TestApi, one: Caller, 
   const message = { _id: messageId, channelId, serverId: null, authorId: one.id, content: 'between us' };
   await db.messages.insertMany([{ ...message, ...plainMessage, createdAt: new Date() }]);
   return { channelId, messageId };
-}
-
-/** The content of the database, to compare: the number of documents of each collection and their hash. */
-async function snapshotOf({ platform: { db } }: TestApi): Promise<Record<string, string>> {
-  const found = collectionsOf(db).map(async (collection) => {
-    // Raw, because parsing the documents that all rows leave would take most of a row's time.
-    const documents = (await collection.find({}, { raw: true }).sort({ _id: 1 }).toArray()) as unknown as Buffer[];
-    const hash = createHash('sha256');
-    for (const one of documents) hash.update(one);
-    return [collection.collectionName, `${documents.length} documents, ${hash.digest('hex')}`];
-  });
-  return Object.fromEntries(await Promise.all(found)) as Record<string, string>;
 }
 
 /** The slot of the next webhook: above the slots that count towards the limit. */
@@ -117,6 +105,7 @@ export async function startMatrixFixture() {
   const sessions = await startSessions(api);
   await sessions.open(application, 'matrix-node', ['INTERACTION_CREATE']);
   const worker = await startPictureWorker(api);
+  const readAll = createSnapshots(collectionsOf(db));
   return {
     api,
     owner,
@@ -168,7 +157,7 @@ export async function startMatrixFixture() {
     /** The content of the database, to compare. */
     async snapshot(): Promise<Record<string, string>> {
       await waitForOwnMarks();
-      return snapshotOf(api);
+      return readAll();
     },
     async close(): Promise<void> {
       await worker.close();
