@@ -187,6 +187,7 @@ export async function waitUntil(probe: () => boolean | Promise<boolean>, what: s
   const began = performance.now();
   while (!(await probe())) {
     if (performance.now() - began > 120_000) throw new Error(`not reached in 120 s: ${what}`);
-    await pause(10);
+    // Longer after a while, because a probe costs the machine something that the work waited for needs.
+    await pause(Math.min(Math.max((performance.now() - began) / 10, 10), 100));
   }
 }
