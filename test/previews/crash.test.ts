@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { createLog } from '../../lib/base/log.ts';
+import { createMetrics } from '../../lib/base/metrics.ts';
 import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
-import { openApiPlatform } from '../../lib/store/platform.ts';
+import { startWorker } from '../../workers/start.ts';
+import { startTestApi, startTestApiWithWorker } from '../harness/api.ts';
+import { makePerson, makeServer, postMessage } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
-import { seedServer } from '../harness/seed.ts';
+import { expireLocks } from '../harness/jobs.ts';
+import { startOwn } from '../harness/own-process.ts';
 import { page, sendPage, startSite } from '../harness/site.ts';
-import { startStack } from '../harness/stack.ts';
-import { testConfig } from '../harness/stores.ts';
 
 describe('link previews: a worker killed during the request to the site', () => {
   it('another worker finishes the job once', async () => {
@@ -18,37 +19,31 @@ describe('link previews: a worker killed during the request to the site', () => 
       if (responses.push(response) === 1) markRequested();
       else sendPage(response, page('found'));
     });
-    const config = testConfig({ OUTBOUND_ALLOW: site.pair });
-    const { MONGODB_URL, REDIS_URL, REDIS_PREFIX } = config;
-    const env = { MONGODB_URL, REDIS_URL, REDIS_PREFIX, APP_KEY: config.APP_KEY.toString('base64') };
-    const stack = await startStack(
-      { api: 1, gateway: 0, worker: 2 },
-      { ...env, OUTBOUND_ALLOW: site.pair, RATE_LIMIT: 'off', LOG_LEVEL: 'error' },
-    );
-    const platform = await openApiPlatform(config, createLog('test', 'error'));
+    const api = await startTestApiWithWorker(() => startTestApi({ OUTBOUND_ALLOW: site.pair }));
+    const { config, db } = api.platform;
+    const killed = await startOwn('worker', config);
     try {
-      const [killed, other] = stack.workers;
-      await other?.stop('SIGTERM'); // so that the worker to kill gets the job
-      const seeded = await seedServer(platform, { bots: 1, channels: 1 });
-      const posted = await fetch(`${stack.apiUrl()}/api/channels/${seeded.channelIds[0]}/messages`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${seeded.ownerToken}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ content: `${site.url}/page` }),
-      });
-      const { id } = (await posted.json()) as { id: string };
-      const stored = async (): Promise<MessageDoc> => (await platform.db.messages.findOne({ _id: id })) as MessageDoc;
+      const owner = await makePerson(api);
+      const { general } = await makeServer(api, owner);
+      const { id } = await postMessage(api, owner, general, `${site.url}/page`);
+      const stored = async (): Promise<MessageDoc> => (await db.messages.findOne({ _id: id })) as MessageDoc;
       await requested;
-      await killed?.stop('SIGKILL');
+      killed.kill();
+      await killed.ended;
       expect((await stored()).previewsAt).to.be.instanceOf(Date);
-      await other?.start();
-      for (let tries = 0; tries < 4 && (await stored()).previewsAt; tries++)
-        await waitUntil(async () => (await stored()).previewsAt === undefined, 'previewsAt is removed').catch(() => undefined);
-      await waitUntil(async () => (await stored()).outboxAt === undefined, 'the event is relayed');
+      await expireLocks(config, 'previews');
+      const another = startWorker(api.worker, createMetrics('worker'));
+      try {
+        await waitUntil(async () => (await stored()).previewsAt === undefined, 'previewsAt is removed');
+        await waitUntil(async () => (await stored()).outboxAt === undefined, 'the event is relayed');
+      } finally {
+        await another.close();
+      }
       expect(await stored()).to.deep.include({ previews: [{ url: `${site.url}/page`, title: 'found' }], editedAt: null });
       expect(site.asked).to.deep.equal(['/page', '/page']);
     } finally {
-      await stack.close();
-      await platform.close();
+      killed.kill();
+      await api.close();
       await site.close();
     }
   });
