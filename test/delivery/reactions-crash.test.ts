@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { sweepReactions } from '../../lib/domain/messages/reaction-changes.ts';
 import { relayEvents } from '../../lib/domain/relay/relay.ts';
+import type { MessageDoc } from '../../lib/store/mongo/models/message.ts';
+import { type ReactionDoc, toReactionId } from '../../lib/store/mongo/models/reaction.ts';
 import { serverPlace } from '../../lib/store/redis/log/keys.ts';
 import { messageCalls, storedReactions } from '../api/messages/message-fixture.ts';
 import { startTestApiWithWorker } from '../harness/api.ts';
@@ -10,6 +12,12 @@ import { send } from '../harness/requests.ts';
 import { make, useServer } from '../harness/use.ts';
 
 const thumb = encodeURIComponent('👍');
+
+/** What a killed process has left: the reaction, and the fields of its message that a change of a reaction writes. */
+interface Remains {
+  reaction: ReactionDoc;
+  fields: Pick<MessageDoc, 'reactions' | 'reactionCount' | 'outbox' | 'outboxAt'>;
+}
 
 describe('reactions: an api process killed in between', () => {
   const { api, owner, server } = useServer({}, { start: startTestApiWithWorker });
@@ -43,6 +51,23 @@ describe('reactions: an api process killed in between', () => {
     await relay();
   };
 
+  const remainsOf = async (messageId: string): Promise<Remains> => {
+    const { messages, reactions } = api.platform.db;
+    const projection = { _id: 0, reactions: 1, reactionCount: 1, outbox: 1, outboxAt: 1 };
+    const fields = (await messages.findOne({ _id: messageId }, { projection })) ?? expect.fail();
+    return { reaction: (await reactions.findOne({ messageId })) ?? expect.fail(), fields };
+  };
+  /** Makes the state of the message the one that a killed process has left of another message, with an event of its own. */
+  const copyRemains = async ({ reaction, fields }: Remains): Promise<void> => {
+    const { messages, reactions } = api.platform.db;
+    const [eventId, messageId] = [api.platform.ids.next(), message.id];
+    const outbox = fields.outbox?.map((entry) => (entry.id === reaction.eventId ? { ...entry, id: eventId } : entry));
+    await messages.updateOne({ _id: messageId }, { $set: { ...fields, ...(outbox && { outbox }) } });
+    await reactions.deleteMany({ messageId });
+    await reactions.insertOne({ ...reaction, messageId, eventId, _id: toReactionId({ ...reaction, messageId }) });
+  };
+  const killed = new Map<string, Remains>();
+
   for (const [failpoint, method, by, repair, reacted, sent] of [
     ['after-reaction-begin', 'PUT', 'the sweep', sweep, false, []],
     ['after-reaction-write', 'PUT', 'the sweep', sweep, true, ['REACTION_ADD']],
@@ -61,7 +86,14 @@ describe('reactions: an api process killed in between', () => {
         await relay();
       }
       const before = await events();
-      await sendFatal(await start('api', failpoint), owner.as, method, reactionPath());
+      // One process dies in each state; the other repairs begin with a copy of what it has left.
+      const state = `${method} ${failpoint}`;
+      const remains = killed.get(state);
+      if (remains) await copyRemains(remains);
+      else {
+        await sendFatal(await start('api', failpoint), owner.as, method, reactionPath());
+        killed.set(state, await remainsOf(message.id));
+      }
       expect(await isPending()).to.equal(true);
       await sweepReactions(api.worker); // it is too early
       expect(await isPending()).to.equal(true);
