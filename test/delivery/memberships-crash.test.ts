@@ -32,8 +32,6 @@ describe('memberships: an api process dies during a join or a removal', () => {
     return [person, 'POST', `/api/invites/${code}`];
   };
   const leave = ({ person, serverId }: Setting): Request => [person, 'DELETE', `/api/users/@me/servers/${serverId}`];
-  const kick = ({ person, serverId, owner: as }: Setting): Request => [as, 'DELETE', `/api/servers/${serverId}/members/${person.id}`];
-  const ban = ({ person, serverId, owner: as }: Setting): Request => [as, 'PUT', `/api/servers/${serverId}/bans/${person.id}`];
   const deleteServer = ({ serverId, owner: as }: Setting): Request => [as, 'DELETE', `/api/servers/${serverId}`];
   const createServer = ({ person: as }: Setting): Request => [as, 'POST', '/api/servers', { name: 'x' }];
 
@@ -44,8 +42,6 @@ describe('memberships: an api process dies during a join or a removal', () => {
     ['a new server, before its owner', 'after-membership-claim', createServer, false, false],
     ['a leave, before the member', 'after-departure-intent', leave, true, false],
     ['a leave, after the member', 'after-departure', leave, true, false],
-    ['a kick, after the member', 'after-departure', kick, true, false],
-    ['a ban, after the member', 'after-departure', ban, true, false],
     ['a deleted server, after its members', 'after-departure', deleteServer, true, false],
   ];
 
