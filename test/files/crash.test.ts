@@ -11,6 +11,7 @@ describe('files: an API process killed during an upload', () => {
   const { api, bot, path, upload } = useUploads();
   const start = useOwnProcess(() => api.platform.config);
   const countBlobs = async (): Promise<number> => (await onDisk(api)).blobs.length;
+  const countMessages = (): Promise<number> => api.platform.db.messages.countDocuments({});
   const filesOf = async (id: string | undefined) => (await fileDocs(api)).filter(({ messageId }) => messageId === id);
 
   const form = (): FormData =>
@@ -33,38 +34,36 @@ describe('files: an API process killed during an upload', () => {
     await expectSameFiles(api, () => sweepFiles(api.platform));
   };
 
-  it('the next API process deletes old local files of a killed one, and no recent ones', async () => {
+  it('after-file-write: posts no message, and the sweep deletes the documents; a starting process deletes old local files, and no recent ones', async () => {
     const { blobs } = api.platform;
     const [old, recent] = [await blobs.newTempPath(), await blobs.newTempPath()];
     await Promise.all([old, recent].map((file) => writeFile(file, 'x')));
     await utimes(old, new Date(0), new Date(Date.now() - 16 * 60_000));
-    await start('api', 'after-file-write');
+    const child = await start('api', 'after-file-write');
     await waitUntil(async () => (await onDisk(api)).incoming.length === 1, 'the old file is deleted');
     expect((await onDisk(api)).incoming).to.deep.equal([basename(recent)]);
     await rm(recent);
+    const before = await countBlobs();
+    await postAndExpectKill(child);
+    expect(await countBlobs()).to.equal(before);
+    expect((await fileDocs(api)).filter(({ openAt }) => openAt)).to.have.length(2);
+    await sweepAfterAging();
+    expect([await countBlobs(), await countMessages()]).to.deep.equal([before, 0]);
   });
 
-  for (const [failpoint, blobs] of [
-    ['after-file-write', 0],
-    ['after-blob-write', 2],
-  ] as const)
-    it(`${failpoint}: posts no message, and the sweep deletes blobs and documents`, async () => {
-      const before = await countBlobs();
-      await postAndExpectKill(await start('api', failpoint));
-      expect((await countBlobs()) - before).to.equal(blobs);
-      expect((await fileDocs(api)).filter(({ openAt }) => openAt)).to.have.length(2);
-      await sweepAfterAging();
-      expect(await countBlobs()).to.equal(before);
-    });
-
-  it('after-blob-write with an Idempotency-Key: the retry posts one message, and the sweep deletes the files of the first attempt', async () => {
+  it('after-blob-write: posts no message, a retry with the Idempotency-Key posts one, and the sweep deletes the files of the first attempt', async () => {
     const headers = { 'Idempotency-Key': 'crash' };
+    const before = await countBlobs();
     await postAndExpectKill(await start('api', 'after-blob-write'), headers);
+    expect((await countBlobs()) - before).to.equal(2);
+    expect((await fileDocs(api)).filter(({ openAt }) => openAt)).to.have.length(2);
+    expect(await countMessages()).to.equal(0);
     await loseAnswers(api);
     const again = await upload(form(), headers);
     expect(again.status).to.equal(201);
     expect(await filesOf(again.body.id)).to.have.length(2);
     await sweepAfterAging();
+    expect([(await countBlobs()) - before, await countMessages()]).to.deep.equal([2, 1]);
     for (const attachment of again.body.attachments) expect((await getFile(api, attachment)).status).to.equal(200);
   });
 
