@@ -7,7 +7,7 @@ describe('chaos: faults of real processes', () => {
   let progressLines: string[] = [];
   const plan: ChaosPlan = {
     seconds: 0,
-    postsPerSec: 60,
+    postsPerSec: 30,
     servers: 4,
     channelsPerServer: 3,
     bots: 6,
@@ -41,7 +41,7 @@ describe('chaos: faults of real processes', () => {
   }).timeout(600_000);
 
   it('loses and doubles nothing, and answers no 5xx, while every process is restarted in turn', async () => {
-    const result = await runChaos(stores, { ...plan, postsPerSec: 30, bots: 2, people: 2, faults: 'restarts' });
+    const result = await runChaos(stores, { ...plan, postsPerSec: 15, bots: 2, people: 2, faults: 'restarts' });
     expect(result, summary(result)).to.deep.include({ lost: 0, doubled: 0, outOfOrder: 0, silentHoles: 0, serverErrors: 0, faults: 7 });
     expect(result.invalidated, summary(result)).to.equal(0);
     expect(result.reconnectPeak, summary(result)).to.be.greaterThan(0);

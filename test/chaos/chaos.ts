@@ -106,7 +106,8 @@ export async function runChaos(stores: ChaosStores, plan: ChaosPlan): Promise<Ch
   const began = performance.now();
   const report = (line: string): void => plan.report(`${((performance.now() - began) / 1000).toFixed(1)} s: ${line}`);
   const build = await breakBuild(plan.broken);
-  const counts = { api: 2, gateway: 2, worker: 2, ops: plan.faults === 'restarts' ? 1 : 0 };
+  const others = plan.faults === 'gateways' ? 1 : 2;
+  const counts = { api: others, gateway: 2, worker: others, ops: plan.faults === 'restarts' ? 1 : 0 };
   const stack = await startStack(counts, env, build.folder ?? plan.from);
   const platform = await openApiPlatform(readConfig({ ...env, LOG_LEVEL: 'silent' }), createLog('chaos', 'silent'));
   const clients: BotClient[] = [];
