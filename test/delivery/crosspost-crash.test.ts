@@ -17,7 +17,7 @@ import { use } from '../harness/use.ts';
 const followers = 110;
 
 describe('crosspost-server: a worker killed before the second chunk of its targets', () => {
-  const api = use(startTestApiWithWorker, { each: true });
+  const api = use(startTestApiWithWorker);
   const start = useOwnProcess(() => api.platform.config);
   for (const failpoint of ['after-copies-write', 'after-crosspost-mark'] as const)
     it(`${failpoint}: another worker continues, and each target gets exactly one copy and one event`, async () => {
