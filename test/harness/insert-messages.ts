@@ -4,7 +4,7 @@ import { plainMessage } from './plain-message.ts';
 /** Inserts plain messages by a direct write, without their events, in this order. Returns their ids. */
 export async function insertMessages(
   { db, ids }: Pick<Platform, 'db' | 'ids'>,
-  channel: { channelId: string; serverId: string },
+  channel: { channelId: string; serverId: string | null },
   messages: readonly { authorId: string; content: string }[],
 ): Promise<string[]> {
   const docs = messages.map((message) => {

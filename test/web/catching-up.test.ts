@@ -124,7 +124,9 @@ describe('web: catching up on many unread messages', () => {
 
   it('opens a conversation that was never read at its first message', async () => {
     const dm = await request<{ id: string }>(fixture.ada, 'POST', '/api/users/@me/channels', { recipientId: fixture.bob.id });
-    for (let at = 0; at < 120; at++) await post(fixture.ada, dm.id, `unread ${at}`);
+    const contents = Array.from({ length: 119 }, (_, at) => ({ authorId: fixture.ada.id, content: `unread ${at}` }));
+    await insertMessages(fixture.site.platform, { channelId: dm.id, serverId: null }, contents);
+    await post(fixture.ada, dm.id, 'unread 119');
     const page = await openPage(fixture.bob);
     await page.goto(`/dms/${dm.id}`);
     expect(await firstNew(page)).to.equal('unread 0');
