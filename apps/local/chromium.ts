@@ -22,8 +22,8 @@ export function findChromium(): string | null {
 }
 
 /**
- * Returns the path of a Chromium for the browser tests. If this machine has none and this process is root, it installs Debian's with apt. Null if that is not
- * possible; `report` then receives one line with the reason and what to do.
+ * Returns the path of a Chromium for the browser tests. If this machine has none and this process is root, it installs Debian's with apt: the shell, or where
+ * there is no package of it, the complete browser. Null if that is not possible; `report` then receives one line with the reason and what to do.
  */
 export async function ensureChromium(report: (line: string) => void): Promise<string | null> {
   const found = findChromium();
@@ -37,7 +37,7 @@ export async function ensureChromium(report: (line: string) => void): Promise<st
   }
   report('installing Chromium for the browser tests');
   try {
-    await aptInstall('chromium');
+    await aptInstall('chromium-headless-shell').catch(() => aptInstall('chromium'));
   } catch (error) {
     report(skipped(`Chromium could not be installed (${(error as Error).message})`));
     return null;
