@@ -58,7 +58,7 @@ describe('web: the reference for developers', () => {
       await page.keyboard.press('Enter');
       await page.waitForURL(`**${path}#${anchor}`);
       await page.locator(`#${anchor}`).waitFor();
-      expect(await isInView(page, anchor)).to.equal(true);
+      await waitUntil(() => isInView(page, anchor), `${anchor} in view`);
     }
   });
 
