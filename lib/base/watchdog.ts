@@ -49,7 +49,9 @@ export async function startWatchdog(log: Logger, beatMs: number = defaultBeatMs)
   const fields = log.isLevelEnabled('fatal') ? log.bindings() : null;
   const thread = new Worker(new URL(`data:text/javascript,${encodeURIComponent(threadProgram)}`), {
     workerData: { beats, beatMs, maxMissedBeats, fields },
+    // It loads nothing that this process was told to load, such as an agent for tracing.
     execArgv: [],
+    env: {},
   });
   thread.on('error', (error) => log.error({ err: error }, 'the watchdog of the event loop ended'));
   await once(thread, 'message').catch(() => undefined); // logged above
