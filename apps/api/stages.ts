@@ -4,7 +4,6 @@ import type { Context, ParameterizedContext } from 'koa';
 import { refuse } from '../../lib/base/errors.ts';
 import { limits } from '../../lib/base/limits.ts';
 import { countCodePoints } from '../../lib/base/text.ts';
-import { compileSchema } from '../../lib/contract/check.ts';
 import type { Actor } from '../../lib/domain/access/checks.ts';
 import { findServerIdOfChannel, runManagementWrite } from '../../lib/domain/access/management-writes.ts';
 import { runIdempotently, type StoredResponse } from '../../lib/domain/idempotency.ts';
@@ -149,7 +148,6 @@ function send(ctx: Context, route: Route, { status, body }: RouteResponse): void
  * request; what it cost is then charged.
  */
 export function createHandler(stages: Stages, route: Route): (ctx: ParameterizedContext<State> & { params: unknown }) => Promise<void> {
-  for (const schema of [route.body?.schema, route.query]) if (schema) compileSchema(schema);
   const { platform, slots, identify, pathCredentials, runCostlyRead } = stages;
   const answer = async (call: IdentifiedCall): Promise<RouteResponse> => {
     const { ctx, params, identified } = call;
