@@ -13,7 +13,7 @@ describe('chaos: one order of what clients see', () => {
 
   const plan: Omit<OrderPlan, 'partitions'> = {
     seed: 1,
-    seconds: 24,
+    seconds: 12,
     people: 5,
     bots: 3,
     servers: 3,
