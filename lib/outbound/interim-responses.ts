@@ -6,14 +6,14 @@ const statusLineBytes = 13;
 const endOfHeaders = '\r\n\r\n';
 
 /**
- * Lets `socket` skip the interim responses (100 Continue and other 1xx, but not 101) that a server sends before its response. Servers may send them unasked, and
- * undici takes a 100 for a fault. At most `maxBytes` are skipped. Call it before anything is read.
+ * Returns a function that lets `socket` skip the interim responses (100 Continue and other 1xx, but not 101) that a server sends before its next response.
+ * Servers may send them unasked, and undici takes a 100 for a fault. At most `maxBytes` are skipped. Call it before anything of that response is read.
  */
-export function skipInterimResponses(socket: Socket, maxBytes: number): void {
+export function createInterimSkipper(socket: Socket, maxBytes: number): () => void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
   let held: Buffer = Buffer.alloc(0);
   let skippedBytes = 0;
-  let isDone = false;
+  let isDone = true;
   const take = (): Buffer | null => {
     for (;;) {
       const start = held.subarray(0, statusLineBytes).toString('latin1');
@@ -38,5 +38,10 @@ export function skipInterimResponses(socket: Socket, maxBytes: number): void {
       if (bytes) return bytes;
     }
     return null;
+  };
+  return () => {
+    held = Buffer.alloc(0);
+    skippedBytes = 0;
+    isDone = false;
   };
 }

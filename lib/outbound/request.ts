@@ -1,9 +1,8 @@
-import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { CookieJar } from 'tough-cookie';
-import { Client, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { type Connection, type Connections, closeConnection, createConnections } from './connections.ts';
 import { decodeBody } from './decode-body.ts';
-import { skipInterimResponses } from './interim-responses.ts';
 import { connectSocket } from './socket.ts';
 import {
   describeCause,
@@ -46,6 +45,8 @@ export interface OutboundRequest {
   readonly shouldReadBody?: (head: OutboundHead) => boolean;
   /** Called with each chunk of the body; reading stops when it returns true. */
   readonly shouldStop?: (chunk: Buffer) => boolean;
+  /** Who may use the connection again, for later requests to the same origin. Default: nobody, and it is closed. */
+  readonly keepFor?: string;
 }
 
 /** A step of a request and how long it took, in milliseconds. The last step of a failed request is the one that failed. */
@@ -70,24 +71,7 @@ export type OutboundResult = { readonly ms: number; readonly stages: readonly Ou
 /** Sends a request to a public address, or to a host and port that OUTBOUND_ALLOW contains. Never rejects. */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundResult>;
 
-const maxHeaderBytes = 16 * 1024;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
-
-/** A client that can use `socket` once. undici must not open connections itself, not even to reconnect. */
-function createClient(socket: Socket, { url }: Target): Client {
-  let isUsed = false;
-  skipInterimResponses(socket, maxHeaderBytes);
-  return new Client(url.origin, {
-    connect: (_options, callback) => {
-      const isUsable = !isUsed && !socket.destroyed;
-      isUsed = true;
-      queueMicrotask(() => (isUsable ? callback(null, socket) : callback(new Error('the connection was closed'), null)));
-    },
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: 0, // the abort signal is the timeout
-    bodyTimeout: 0,
-  });
-}
 
 /** Whether to follow this response instead of returning it. */
 const isRedirect = ({ status, headers }: OutboundHead, { method, maxRedirects = 0 }: OutboundRequest): boolean =>
@@ -148,23 +132,22 @@ const startStep = ({ steps }: RequestState, step: OutboundStep): void => void st
 const toStages = ({ steps }: RequestState): OutboundStage[] =>
   steps.map(({ step, at }, index) => ({ step, ms: Math.round((steps[index + 1]?.at ?? performance.now()) - at) }));
 
-/** Sends the request on `socket` and reads the response. The connection is closed at the end. */
+/** Sends the request on a connection and reads the response. Keeps the connection if `request` says so and the whole body was read; else closes it. */
 async function sendRequest(
   target: Target,
-  socket: Socket,
+  connection: Connection,
   request: OutboundRequest,
   state: RequestState,
+  connections: Connections,
 ): Promise<OutboundHead & { body: Buffer }> {
-  const client = createClient(socket, target);
-  const close = (): void => {
-    socket.destroy();
-    client.destroy().catch(() => undefined);
-  };
+  const close = (): void => closeConnection(connection);
   state.signal.addEventListener('abort', close, { once: true });
   const cookie = state.cookies?.getCookieStringSync(target.url.href);
+  let isReusable = false;
   try {
     startStep(state, 'status');
-    const response = await client.request({
+    connection.skipInterim();
+    const response = await connection.client.request({
       method: request.method ?? 'GET',
       path: target.url.pathname + target.url.search,
       headers: { 'user-agent': 'Parlance', accept: '*/*', ...request.headers, ...(cookie && { cookie }), 'accept-encoding': 'identity' },
@@ -182,10 +165,12 @@ async function sendRequest(
     const body = await readBody(decodeBody(response.body, head.headers['content-encoding']), request);
     // If the end of the connection marks the end of the body, undici takes a body that the timeout cut off as complete.
     if (state.signal.aborted) throw new OutboundError('body', 'timed out');
+    isReusable = request.keepFor !== undefined && response.body.readableEnded;
     return { ...head, body };
   } finally {
     state.signal.removeEventListener('abort', close);
-    close();
+    if (isReusable) connections.keep(target.url.origin, request.keepFor as string, connection);
+    else close();
   }
 }
 
@@ -199,30 +184,43 @@ export interface OutboundOptions {
 
 /**
  * Creates the guarded client for all outbound requests (docs/security.md#outbound-requests). It connects to public addresses only, and checks them in the URL,
- * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies or reused connections, requests no
- * compression, and uses no cookies but those that a redirect sets, until the request ends.
+ * in every DNS response and on the connection itself. It verifies certificates. It uses no proxies, requests no compression, and uses no cookies but those that
+ * a redirect sets, until the request ends. A connection is used once, unless the request says for whom it is kept.
  */
 export function createOutbound({ allow, resolve, ca }: OutboundOptions): Outbound {
   const allowedPairs = parseAllowedPairs(allow);
+  const connections = createConnections();
   // Shared by all connections, because reading the authorities takes a third of the time of a handshake. It stores no sessions, so each certificate is
   // verified.
   const secureContext = createSecureContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) });
+  /** Opens a connection to an address of the target that was checked. */
+  const open = async (target: Target, state: RequestState): Promise<Connection> => {
+    startStep(state, 'dns');
+    const addresses = await resolveAddresses(target, resolve, state.signal);
+    startStep(state, 'connect');
+    const { signal, deadlineMs } = state;
+    const socket = await connectSocket(target, addresses, { signal, deadlineMs, secureContext, onTlsStart: () => startStep(state, 'tls') });
+    return connections.create(socket, target);
+  };
+  /** Sends a request on a connection that was kept, or else on a new one. */
+  const send = async (target: Target, request: OutboundRequest, state: RequestState): Promise<OutboundHead & { body: Buffer }> => {
+    for (;;) {
+      const idle = request.keepFor === undefined ? undefined : connections.take(target.url.origin, request.keepFor);
+      const connection = idle ?? (await open(target, state));
+      try {
+        return await sendRequest(target, connection, request, state, connections);
+      } catch (error) {
+        // The other side had closed it before, so nothing was sent.
+        if (!idle?.isOver || state.signal.aborted) throw error;
+      }
+    }
+  };
   const followRedirects = async (request: OutboundRequest, state: RequestState): Promise<OutboundHead & { body: Buffer }> => {
     for (let address = request.url; ; state.remainingRedirects--) {
       state.status = null;
       startStep(state, 'url');
       const target = parseTarget(address, allowedPairs, request.isHttpAllowed === true);
-      startStep(state, 'dns');
-      const addresses = await resolveAddresses(target, resolve, state.signal);
-      startStep(state, 'connect');
-      const { signal, deadlineMs } = state;
-      const socket = await connectSocket(target, addresses, {
-        signal,
-        deadlineMs,
-        secureContext,
-        onTlsStart: () => startStep(state, 'tls'),
-      });
-      const response = await sendRequest(target, socket, request, state);
+      const response = await send(target, request, state);
       if (!isRedirect(response, request)) return response;
       if (state.remainingRedirects <= 0) throw new OutboundError('status', 'redirects too many times');
       const location = response.headers.location ?? '';

