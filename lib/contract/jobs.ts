@@ -146,7 +146,7 @@ export interface QueueDefinition {
 export const queues: Record<QueueName, QueueDefinition> = {
   interactions: {
     description: `Delivers slash commands to bots over the gateway, and expires each one after ${limits.answerWindowMs / 1000} seconds.`,
-    normal: `No waiting jobs. Delayed jobs are the commands of the last ${limits.answerWindowMs / 1000} seconds.`,
+    normal: `No waiting jobs. Delayed jobs are the unanswered commands of the last ${limits.answerWindowMs / 1000} seconds.`,
     whenGrowing: 'Commands reach bots late and expire unanswered. Add a worker.',
     concurrency: 32,
     maxStalled: 3,

@@ -31,7 +31,7 @@ import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts'
 export type { Platform } from './common-platform.ts';
 
 /** What adds jobs to the queues. */
-interface Jobs extends Pick<Producer, 'enqueue' | 'tryEnqueue' | 'isQueued' | 'countWaiting'> {
+interface Jobs extends Pick<Producer, 'enqueue' | 'tryEnqueue' | 'tryRemove' | 'isQueued' | 'countWaiting'> {
   /** Reserves priorities for jobs, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
 }

@@ -99,6 +99,15 @@ describe('Interaction: jobs', () => {
       for (const one of [id, fixture.seeded.serverId]) await fixture.expectNoChange(() => expire(one));
     });
 
+    for (const [what, body] of Object.entries({ message: { type: 'message', content: 'hi' }, defer: { type: 'defer' } }))
+      it(`is removed by the first answer: ${what}`, async () => {
+        const id = await fixture.use();
+        const isQueued = () => fixture.worker.jobs.isQueued('expire-interaction', { interactionId: id });
+        await waitUntil(isQueued, 'the job');
+        expect((await fixture.send('callback', id, body)).status).to.be.within(200, 204);
+        await waitUntil(async () => !(await isQueued()), 'no job');
+      });
+
     it('asks to be run again when it runs before the 3 seconds are over', async () => {
       const id = await fixture.use();
       await fixture.age(id, -10_000);

@@ -88,6 +88,10 @@ export interface DecidedAnswer {
   ephemeralView: Message | null;
 }
 
+/** Removes the job that would expire an interaction. If it runs nevertheless, it finds the interaction answered. */
+const endExpiry = (platform: EnqueuePlatform, { _id: interactionId }: InteractionDoc): void =>
+  platform.jobs.tryRemove('expire-interaction', { interactionId });
+
 /** Makes `message` the answer, coming from the state that `interaction` has (`created` or `deferred`). Null if the transition failed. */
 async function decideMessageAnswer(
   platform: EnqueuePlatform,
@@ -110,6 +114,7 @@ async function decideMessageAnswer(
   const moved = await transition(platform, interaction._id, { from, window, set, events });
   if (!moved) return null;
   failpoint(platform.config, 'after-answer-write');
+  if (isFirst) endExpiry(platform, interaction);
   return { interaction: moved, message, ephemeralView: ephemeral?.view ?? null };
 }
 
@@ -174,7 +179,9 @@ export async function decideAnswer(
     const set = { ...extraFields, state: 'deferred', openedAt: '$$NOW', ephemeral: isEphemeral };
     const events = [createUpdateEntry(platform, interaction, 'deferred')];
     const moved = await transition(platform, interaction._id, { from: 'created', window: windows.firstAnswer, set, events });
-    return moved ? { interaction: moved, message: null, ephemeralView: null } : refuseLateAnswer(platform, interaction);
+    if (!moved) return refuseLateAnswer(platform, interaction);
+    endExpiry(platform, interaction);
+    return { interaction: moved, message: null, ephemeralView: null };
   }
   const message = await composeAnswer(platform, interaction, draft, newId);
   const decided = await decideMessageAnswer(platform, interaction, message, isEphemeral, extraFields);

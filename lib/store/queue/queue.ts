@@ -37,6 +37,8 @@ export interface Producer {
   enqueue: Enqueue;
   /** Adds a job to its queue, best effort: it neither waits nor fails. A sweep finds work without a job. */
   tryEnqueue: (...job: Parameters<Enqueue>) => void;
+  /** Removes a job that has become needless and does not run yet, best effort as `tryEnqueue`; only for jobs whose key is their id. */
+  tryRemove: <N extends JobName>(name: N, data: JobData<N>) => void;
   /** Whether a job is in its queue; only for jobs whose key is their id. Rejects while Redis is unavailable. */
   isQueued: IsQueued;
   /** The number of jobs in a queue that wait for a worker. Rejects while Redis is unavailable. */
@@ -78,6 +80,10 @@ export function openProducer(config: Config, log: Logger, redis: RedisClient, tr
   return {
     enqueue,
     tryEnqueue: (...job) => void enqueue(...job).catch(() => undefined),
+    tryRemove(name, data) {
+      const entry = getJobDefinition(name);
+      opened[entry.queue].remove(entry.key(data)).catch(() => undefined);
+    },
     async isQueued(name, data) {
       const entry = getJobDefinition(name);
       return (await opened[entry.queue].getJob(entry.key(data))) !== undefined;
