@@ -7,8 +7,8 @@ import { canView, loadCurrentServerAccess } from '../access/checks.ts';
 import type { OutboxSource, PendingBatch } from '../events/outboxes.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed.ts';
 import { collectTraces } from '../events/traces.ts';
+import { storeMessage } from '../messages/draft.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../views/accounts.ts';
-import { storeAnswer } from './answers.ts';
 import { markExpired, windows } from './states.ts';
 
 type TimedInteraction = InteractionDoc & { leftMs: number };
@@ -57,10 +57,13 @@ async function renderEntry(
   return [createPlacedEvent(serverPlace(serverId), entry.id, entry.name, entry.data, { channelId: viewedAs, onlyAccount: userId })];
 }
 
-/** The pending events of an interaction. Stores the message of a decided answer first. */
+/**
+ * The pending events of an interaction. Stores the message of a decided answer first. The write that acknowledges the events also removes the answer from the
+ * interaction; until then, whoever needs the message stores it, which changes nothing.
+ */
 export async function createInteractionBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
-  const { _id, outbox: entries = [] } = interaction;
-  await storeAnswer(platform, interaction);
+  const { _id, answer, outbox: entries = [] } = interaction;
+  const stored = answer && (await storeMessage(platform, answer));
   const events: PlacedEvent[] = [];
   for (const entry of entries) events.push(...(await renderEntry(platform, interaction, entry)));
   return {
@@ -68,7 +71,8 @@ export async function createInteractionBatch(platform: WorkerPlatform, interacti
     traces: collectTraces([interaction]),
     acknowledge: (appended) =>
       platform.eventLog.acknowledge(appended, null, async () => {
-        await platform.db.interactions.updateOne({ _id }, removeEntries(entries.map((entry) => entry.id)));
+        const settled = stored ? [{ $set: { messageId: stored._id, answer: '$$REMOVE' } }] : [];
+        await platform.db.interactions.updateOne({ _id }, [...settled, ...removeEntries(entries.map((entry) => entry.id))]);
       }),
   };
 }
