@@ -106,18 +106,22 @@ async function prepareRequest(
   const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
   const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // both by the database's clock
   const deadlineMs = startMs + leftMs;
-  const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
-  if (serverId !== null && !(access && (await canView(access, botId, channelId))))
-    return createFailure('the bot can no longer view the channel');
-  const { APP_KEY } = platform.config;
-  const payload = { ...(await toInteractionPayload(platform, interaction)), token: deriveInteractionToken(APP_KEY, id) };
-  const application = await platform.db.applications.findOne({ _id: applicationId });
+  const [access, command, application] = await Promise.all([
+    serverId === null ? null : loadCurrentServerAccess(platform, serverId),
+    toInteractionPayload(platform, interaction),
+    platform.db.applications.findOne({ _id: applicationId }),
+  ]);
+  const [isVisible, owners] = await Promise.all([
+    serverId === null || (access !== null && canView(access, botId, channelId)),
+    loadAccounts(platform, application ? [application.ownerId] : []),
+  ]);
+  if (!isVisible) return createFailure('the bot can no longer view the channel');
   const url = application?.interactionsEndpointUrl;
   if (!application || !url) return createFailure('the application no longer has an Interactions Endpoint URL');
-  const owner = (await loadAccounts(platform, [application.ownerId])).get(application.ownerId);
-  if (owner?.suspendedAt !== undefined) return createFailure('the owner of the application is suspended');
+  if (owners.get(application.ownerId)?.suspendedAt !== undefined) return createFailure('the owner of the application is suspended');
   const secret = unseal(platform.config, application.signingSecret);
   if (secret === null) return createFailure('the signing secret cannot be decrypted; reset it in the developer portal');
+  const payload = { ...command, token: deriveInteractionToken(platform.config.APP_KEY, id) };
   const request = { url, secret, payload, applicationId };
   const slotRequest = { id, group: applicationId, maxPerGroup: limits.requestsPerApplication, ttlMs: leftMs + 1_000 };
   const release = await platform.acquireRequestSlot(slotRequest);
