@@ -14,7 +14,7 @@ import { type DecidedAnswer, decideAnswer } from '../interactions/answers.ts';
 import { toInteractionPayload } from '../interactions/outbox.ts';
 import { createUpdateEntry, transition, windows } from '../interactions/states.ts';
 import { loadAccounts } from '../views/accounts.ts';
-import { relayInteraction } from './interactions.ts';
+import { appendInteraction } from './interactions.ts';
 
 type DeliveryRecord = NonNullable<InteractionDoc['delivery']>;
 
@@ -48,8 +48,11 @@ async function claim(platform: WorkerPlatform, id: string): Promise<(Interaction
 const saveDelivery = (platform: WorkerPlatform, id: string, delivery: DeliveryRecord): Promise<unknown> =>
   platform.db.interactions.updateOne({ _id: id }, { $set: { delivery } });
 
+/** What is stored, and whose events are in the log; their acknowledgement may be pending. It takes longer than the rest, and nothing waits for it. */
+type Stored = Partial<Awaited<ReturnType<typeof appendInteraction>>>;
+
 /** Stores that the endpoint gave no answer. While the bot may still answer by the callback route, the person is told that it may not. */
-async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc, failure: DeliveryRecord): Promise<void> {
+async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc, failure: DeliveryRecord): Promise<Stored> {
   const startMs = performance.now();
   const updated = await transition(platform, interaction._id, {
     from: 'created',
@@ -57,8 +60,9 @@ async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc
     set: { delivery: { $literal: failure } },
     events: [createUpdateEntry(platform, interaction, 'created', { endpointFailed: true })],
   });
-  if (updated) await relayInteraction(platform, updated, startMs);
-  else await saveDelivery(platform, interaction._id, failure);
+  if (updated) return appendInteraction(platform, updated, startMs);
+  await saveDelivery(platform, interaction._id, failure);
+  return {};
 }
 
 /**
@@ -70,10 +74,13 @@ async function applyReply(
   interaction: InteractionDoc,
   answer: unknown,
   { status, ms }: Pick<DeliveryRecord, 'status' | 'ms'>,
-): Promise<void> {
+): Promise<Stored> {
   const startMs = performance.now();
   const toDelivery = (outcome: DeliveryRecord['outcome']): DeliveryRecord => ({ status, ms, outcome, reason: null });
-  if (answer === undefined) return void (await saveDelivery(platform, interaction._id, toDelivery('empty')));
+  if (answer === undefined) {
+    await saveDelivery(platform, interaction._id, toDelivery('empty'));
+    return {};
+  }
   let decided: DecidedAnswer;
   try {
     requireValid(CallbackInput, answer, 'body');
@@ -84,7 +91,7 @@ async function applyReply(
     if (!(fault instanceof Refusal)) throw fault;
     return saveFailure(platform, interaction, createFailure(`${fault.code}: ${fault.message}`, { status, ms }));
   }
-  await relayInteraction(platform, decided.interaction, startMs);
+  return appendInteraction(platform, decided.interaction, startMs);
 }
 
 /** A claimed interaction for which only the request is left to make. */
@@ -142,35 +149,28 @@ async function claimAndPrepare(platform: WorkerPlatform, id: string): Promise<Pr
     throw error;
   });
   if ('release' in prepared) return prepared;
-  await saveFailure(platform, interaction, prepared);
+  await (await saveFailure(platform, interaction, prepared)).acknowledged;
   return null;
 }
 
 /** Makes the one request within the rest of the 3 seconds, and applies the answer or stores why there is none. */
-async function sendRequest(platform: WorkerPlatform, { interaction, request, deadlineMs, release }: PreparedRequest): Promise<void> {
-  try {
-    const timeoutMs = Math.floor(deadlineMs - performance.now());
-    if (timeoutMs <= 0)
-      return await saveFailure(platform, interaction, createFailure('the 3 seconds were over before the request could be sent'));
-    // The endpoint gets no traceparent: it belongs to somebody else.
-    const reply = await platform.tracing.run('post to endpoint', { kind: 'client' }, async (span) => {
-      const answer = await postToEndpoint(platform, { ...request, timeoutMs });
-      if (answer.status !== null) span.setAttributes({ 'http.response.status_code': answer.status });
-      if (!answer.ok) span.end(answer.step);
-      return answer;
-    });
-    platform.metrics.endpoints.record(interaction.applicationId, reply.ms, reply.ok);
-    failpoint(platform.config, 'after-endpoint-reply');
-    await applying.add(
-      async () => {
-        if (reply.ok) await applyReply(platform, interaction, reply.answer, reply);
-        else await saveFailure(platform, interaction, createFailure(`${reply.step}: ${reply.reason}`, reply));
-      },
-      { priority: deadlineMs },
-    );
-  } finally {
-    release();
-  }
+async function makeRequest(platform: WorkerPlatform, { interaction, request, deadlineMs }: PreparedRequest): Promise<Stored> {
+  const timeoutMs = Math.floor(deadlineMs - performance.now());
+  if (timeoutMs <= 0) return saveFailure(platform, interaction, createFailure('the 3 seconds were over before the request could be sent'));
+  // The endpoint gets no traceparent: it belongs to somebody else.
+  const reply = await platform.tracing.run('post to endpoint', { kind: 'client' }, async (span) => {
+    const answer = await postToEndpoint(platform, { ...request, timeoutMs });
+    if (answer.status !== null) span.setAttributes({ 'http.response.status_code': answer.status });
+    if (!answer.ok) span.end(answer.step);
+    return answer;
+  });
+  platform.metrics.endpoints.record(interaction.applicationId, reply.ms, reply.ok);
+  failpoint(platform.config, 'after-endpoint-reply');
+  const apply = (): Promise<Stored> =>
+    reply.ok
+      ? applyReply(platform, interaction, reply.answer, reply)
+      : saveFailure(platform, interaction, createFailure(`${reply.step}: ${reply.reason}`, reply));
+  return applying.add(apply, { priority: deadlineMs });
 }
 
 /**
@@ -181,5 +181,5 @@ async function sendRequest(platform: WorkerPlatform, { interaction, request, dea
  */
 export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
   const prepared = await claimAndPrepare(platform, id);
-  return prepared && (() => sendRequest(platform, prepared));
+  return prepared && (async () => void (await (await makeRequest(platform, prepared).finally(prepared.release)).acknowledged));
 }

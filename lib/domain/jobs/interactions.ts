@@ -5,9 +5,21 @@ import { createInteractionBatch, readWithTimeLeft } from '../interactions/outbox
 import { markExpired, windows } from '../interactions/states.ts';
 import { relayBatch, sweepOutbox } from '../relay/relay.ts';
 
-/** Relays an interaction that has just been written, without reading it again. `startMs` is a moment before that, by the process' monotonic clock. */
+/**
+ * Appends the events of an interaction that has just been written, without reading it again. `startMs` is a moment before that, by the process' monotonic clock.
+ * Resolves with their pending acknowledgement.
+ */
+export async function appendInteraction(
+  platform: WorkerPlatform,
+  interaction: InteractionDoc,
+  startMs: number,
+): Promise<{ acknowledged: Promise<unknown> }> {
+  return relayBatch(platform, await createInteractionBatch(platform, interaction), startMs);
+}
+
+/** `appendInteraction`, which also waits for the acknowledgement. */
 export async function relayInteraction(platform: WorkerPlatform, interaction: InteractionDoc, startMs: number): Promise<void> {
-  await (await relayBatch(platform, await createInteractionBatch(platform, interaction), startMs)).acknowledged;
+  await (await appendInteraction(platform, interaction, startMs)).acknowledged;
 }
 
 /** Expires an interaction whose 3 seconds are over, and relays that. False if it was answered or expired before, or has time left. */
