@@ -37,8 +37,9 @@ const defaultLimits: EncoderLimits = {
   idleMs: 60_000,
 };
 const startTimeoutMs = 20_000;
-const runsFromSource = import.meta.url.endsWith('.ts');
-const childPath = fileURLToPath(new URL(`./image-encoder-child.${runsFromSource ? 'ts' : 'js'}`, import.meta.url));
+/** The program of the process. It is always the compiled code, because compiling it takes longer than an image on a busy machine. */
+const programFolder = import.meta.url.endsWith('.ts') ? '../dist/workers' : '.';
+const childPath = fileURLToPath(new URL(`${programFolder}/image-encoder-child.js`, import.meta.url));
 
 /** The encoder process. `ended` resolves when the process has ended and its folder is deleted. */
 interface EncoderProcess {
@@ -53,8 +54,8 @@ interface EncoderProcess {
 async function startProcess({ maxMemoryBytes }: EncoderLimits): Promise<EncoderProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'parlance-images-'));
   const child = fork(childPath, [folder, String(maxMemoryBytes)], {
-    execArgv: runsFromSource ? ['--import=tsx'] : [],
-    env: { TMPDIR: folder, TSX_DISABLE_CACHE: '1' },
+    execArgv: [],
+    env: { TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve)).then(() =>

@@ -47,13 +47,15 @@ describe('USER_UPDATE', () => {
     const png = await picture().png().toBuffer();
     const seen = (id: string, part: string, value: unknown) =>
       Promise.all([hers, its].map((recorder) => recorder.waitFor(({ t, d }) => t === 'USER_UPDATE' && d.id === id && d[part] === value)));
-    const { body } = await put(parlance.url, '/api/users/@me/avatar', person.as, png);
+    const { status, body } = await put(parlance.url, '/api/users/@me/avatar', person.as, png);
+    expect(status, JSON.stringify(body)).to.equal(200);
     await seen(person.id, 'avatarUrl', body.url);
     await send(parlance, 204, person, 'DELETE', '/api/users/@me/avatar');
     await seen(person.id, 'avatarUrl', null);
     await send(parlance, 200, owner, 'PATCH', `/api/applications/${bot.applicationId}`, { name: 'Clerk' });
     await seen(bot.id, 'username', 'Clerk');
     const icon = await put(parlance.url, `/api/applications/${bot.applicationId}/icon`, owner.as, png);
+    expect(icon.status, JSON.stringify(icon.body)).to.equal(200);
     await seen(bot.id, 'avatarUrl', icon.body.url);
     await verifyBot(parlance.platform, bot.applicationId);
     await seen(bot.id, 'tag', 'verified_bot');

@@ -139,7 +139,7 @@ describe('images: the encoder process', () => {
         .split('\0')
         .map((one) => one.split('=')[0])
         .filter(Boolean);
-      expect(names).to.have.members(['TMPDIR', 'TSX_DISABLE_CACHE', ...names.filter((name) => name?.startsWith('NODE_CHANNEL'))]);
+      expect(names).to.have.members(['TMPDIR', ...names.filter((name) => name?.startsWith('NODE_CHANNEL'))]);
     });
 
     it('exits and deletes its folder when its parent is killed', async () => {
