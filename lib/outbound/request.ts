@@ -46,7 +46,7 @@ export interface OutboundRequest {
   /** Called with each chunk of the body; reading stops when it returns true. */
   readonly shouldStop?: (chunk: Buffer) => boolean;
   /** Who may use the connection again, for later requests to the same origin. Default: nobody, and it is closed. */
-  readonly keepFor?: string;
+  readonly keepFor?: string | undefined;
 }
 
 /** A step of a request and how long it took, in milliseconds. The last step of a failed request is the one that failed. */

@@ -6,7 +6,7 @@ import { createOutbound, type Outbound, type OutboundRequest, type OutboundResul
 import { type Peer, startPeer } from '../harness/site.ts';
 
 const response = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
-/** How a peer answers each request: with these bytes, each given to the socket of the request. */
+/** What a peer does with the socket of each request. */
 type Answer = (socket: Socket) => void;
 const send =
   (text: string): Answer =>
@@ -45,7 +45,7 @@ describe('outbound: kept connections', () => {
 
   for (const [who, more] of [
     ['another user', { keepFor: 'other' }],
-    ['a request that names no user', { keepFor: undefined as unknown as string }],
+    ['a request that names no user', { keepFor: undefined }],
     ['another origin', { url: '' }],
   ] as const)
     it(`are not used by ${who}`, async () => {

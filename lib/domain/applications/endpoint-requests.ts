@@ -58,8 +58,8 @@ export async function postToEndpoint(
   const maxBytes = limits.endpointResponseBytes;
   // The body of an error response is not read, however long or slow it is: its status is the failure.
   const shouldReadBody: OutboundRequest['shouldReadBody'] = ({ status: received }) => received === 200 || received === 204;
-  const keepFor = applicationId === undefined ? {} : { keepFor: applicationId };
-  const result = await platform.outbound({ url, method: 'POST', headers, body, timeoutMs, maxBytes, shouldReadBody, ...keepFor });
+  const options = { timeoutMs, maxBytes, shouldReadBody, keepFor: applicationId };
+  const result = await platform.outbound({ url, method: 'POST', headers, body, ...options });
   const { status, ms, stages } = result;
   const failed = (step: EndpointStep, reason: string): EndpointReply => ({ ok: false, status, ms, stages, step, reason });
   if (!result.ok) {

@@ -88,10 +88,6 @@ export interface DecidedAnswer {
   ephemeralView: Message | null;
 }
 
-/** Removes the job that would expire an interaction. If it runs nevertheless, it finds the interaction answered. */
-const endExpiry = (platform: EnqueuePlatform, { _id: interactionId }: InteractionDoc): void =>
-  platform.jobs.tryRemove('expire-interaction', { interactionId });
-
 /** Makes `message` the answer, coming from the state that `interaction` has (`created` or `deferred`). Null if the transition failed. */
 async function decideMessageAnswer(
   platform: EnqueuePlatform,
@@ -114,7 +110,6 @@ async function decideMessageAnswer(
   const moved = await transition(platform, interaction._id, { from, window, set, events });
   if (!moved) return null;
   failpoint(platform.config, 'after-answer-write');
-  if (isFirst) endExpiry(platform, interaction);
   return { interaction: moved, message, ephemeralView: ephemeral?.view ?? null };
 }
 
@@ -174,18 +169,21 @@ export async function decideAnswer(
   const draft = answer.type === 'message' ? checkAnswer(answer) : null;
   if (interaction.state !== 'created') return refuseLateAnswer(platform, interaction);
   const isEphemeral = answer.ephemeral === true;
+  let decided: DecidedAnswer | null;
   if (draft === null) {
     await requireAnswerContext(platform, interaction);
     const set = { ...extraFields, state: 'deferred', openedAt: '$$NOW', ephemeral: isEphemeral };
     const events = [createUpdateEntry(platform, interaction, 'deferred')];
     const moved = await transition(platform, interaction._id, { from: 'created', window: windows.firstAnswer, set, events });
-    if (!moved) return refuseLateAnswer(platform, interaction);
-    endExpiry(platform, interaction);
-    return { interaction: moved, message: null, ephemeralView: null };
+    decided = moved && { interaction: moved, message: null, ephemeralView: null };
+  } else {
+    const message = await composeAnswer(platform, interaction, draft, newId);
+    decided = await decideMessageAnswer(platform, interaction, message, isEphemeral, extraFields);
   }
-  const message = await composeAnswer(platform, interaction, draft, newId);
-  const decided = await decideMessageAnswer(platform, interaction, message, isEphemeral, extraFields);
-  return decided ?? refuseLateAnswer(platform, interaction);
+  if (!decided) return refuseLateAnswer(platform, interaction);
+  // If the job runs nevertheless, it finds the interaction answered.
+  platform.jobs.tryRemove('expire-interaction', { interactionId: interaction._id });
+  return decided;
 }
 
 /** The answer that an earlier run of the same create request gave; null if another request gave it. */
