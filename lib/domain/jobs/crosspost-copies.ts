@@ -107,7 +107,7 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
     );
     if (moves.length) await platform.db.files.bulkWrite(moves);
     const isStored = await insertMissing(messages, docs, reserved.deadlineMs);
-    released = platform.messageOrder.release(reserved, { isStored });
+    released = platform.messageOrder.release(reserved, { isStored, isQuiet: true });
   } catch (error) {
     platform.messageOrder.releaseFailed(reserved, error);
     throw error;
@@ -117,12 +117,12 @@ async function storeCopies(platform: WorkerPlatform, crosspost: Crosspost, targe
 }
 
 /**
- * Relays the copies one channel after another, here and not through the queue: hundreds of relay jobs at once would delay all other posts. If a relay fails,
- * the queue and the sweep take it over.
+ * Relays the copies here, two channels at a time: hundreds of wakes at once would delay all other posts. If a relay fails, the owner of the channel is woken; if
+ * the process dies, the sweep of new messages relays them.
  */
 async function relayCopies(platform: WorkerPlatform, targets: readonly ChannelDoc[]): Promise<void> {
   const channelIds = targets.map(({ _id }) => _id);
-  const failures = await relayKeys(platform, 'channel', channelIds, { concurrency: 1 });
+  const failures = await relayKeys(platform, 'channel', channelIds, { concurrency: 2 });
   for (const channelId of failures.keys()) platform.wake('relay-channel', { channelId });
 }
 

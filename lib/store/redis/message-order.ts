@@ -52,14 +52,16 @@ return horizon()
 
 // Ends an insert: removes its id from those in flight, and records the id as the newest of its channel if a message was stored. Wakes the owner of the channel
 // with the horizon and the message. KEYS: those of `horizonLua`, the two channels of the wake, and the open inserts. ARGV: those of
-// `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, and `message` of `WakePayload`, if the wake carries it.
+// `horizonLua`, the entry in flight, the id if a message was stored, the id of the chat channel, whether to wake nobody (`1` or ''), and `message` of
+// `WakePayload`, if the wake carries it.
 const endLua = `${horizonLua}${wakeLua}
 if ARGV[5] ~= '' then
   redis.call('ZREM', KEYS[2], ARGV[5])
   redis.call('ZREM', KEYS[8], ARGV[5]..' '..ARGV[7])
 end
 if ARGV[6] ~= '' then noteNewest(KEYS[4], KEYS[3], ARGV[6], true) end
-return wake(KEYS[6], KEYS[7], cjson.encode({ name = 'relay-channel', data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[8] } }))
+if ARGV[8] ~= '' then return 1 end
+return wake(KEYS[6], KEYS[7], cjson.encode({ name = 'relay-channel', data = { channelId = ARGV[7] }, payload = { horizon = horizon(), message = ARGV[9] } }))
 `;
 
 // KEYS: the open inserts.
@@ -96,6 +98,8 @@ export interface Reservation {
 export interface InsertOutcome {
   /** Whether a message was stored under each of the ids. If so, they are recorded as the newest of their channels. */
   isStored: boolean;
+  /** Whether the caller relays the channels itself, so that nobody is woken. Default: false. */
+  isQuiet?: boolean;
   /** The messages, in the order of the ids. If they are given, the owner of a channel need not read them from the database. */
   messages?: readonly MessageDoc[];
 }
@@ -116,8 +120,8 @@ export interface MessageOrder {
    */
   reserve(channelIds: readonly string[], after?: number): Promise<Reservation>;
   /**
-   * Ends inserts, so that readers and the relay see it, and wakes the owners of the channels; never rejects. False when no worker was woken for a channel: the
-   * caller then has to wake one.
+   * Ends inserts, so that readers and the relay see it, and wakes the owners of the channels, unless it is quiet; never rejects. False when no worker was woken
+   * for a channel: the caller then has to wake one.
    */
   release(reservation: Reservation, outcome: InsertOutcome): Promise<boolean>;
   /** Ends inserts that failed with `error`, unless it is unknown whether they can still take effect: then their ids expire. */
@@ -175,21 +179,28 @@ export function createMessageOrder(redis: RedisClient, keys: Keys, ids: IdSource
     entry: string | null,
     newestId: string | null,
     wakeMessage: string | undefined,
+    isQuiet: boolean,
   ): Promise<boolean> => {
     if (entry === null && newestId === null) return false;
     const { horizonKeys, args } = toHorizonArgs(channelId);
     const message = entry === null || wakeMessage === undefined ? [] : [wakeMessage];
     const otherKeys = [...wakeChannels(keys, channelId), openInsertsKey(keys, keys.partitionOf(channelId))];
-    const scriptArgs = [...args, entry ?? '', newestId ?? '', channelId, ...message];
+    const scriptArgs = [...args, entry ?? '', newestId ?? '', channelId, isQuiet ? 1 : '', ...message];
     return (await endScript([...horizonKeys, ...otherKeys], scriptArgs).catch(() => 0)) > 0;
   };
 
   const release = async (
     { channelIds, ids: reservedIds, entries }: Reservation,
-    { isStored, messages = [] }: InsertOutcome,
+    { isStored, messages = [], isQuiet = false }: InsertOutcome,
   ): Promise<boolean> => {
     const endAt = (channelId: string, at: number): Promise<boolean> =>
-      endInsert(channelId, entries[at] ?? null, isStored ? (reservedIds[at] ?? null) : null, isStored ? toWakeMessage(messages[at]) : '');
+      endInsert(
+        channelId,
+        entries[at] ?? null,
+        isStored ? (reservedIds[at] ?? null) : null,
+        isStored ? toWakeMessage(messages[at]) : '',
+        isQuiet,
+      );
     return !(await Promise.all(channelIds.map(endAt))).includes(false);
   };
 
