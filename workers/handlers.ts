@@ -19,6 +19,7 @@ import { imageEncoder } from './image-encoder.ts';
 /** The handler of each kind of job (docs/operations.md#queues). Every job can run twice; the second run changes nothing. */
 export const handlers: Handlers<WorkerPlatform> = {
   'relay-interaction': (platform, { interactionId }) => relayEvents(platform, 'interaction', interactionId),
+  'deliver-interaction': (platform, { interactionId }) => relayEvents(platform, 'interaction', interactionId),
   'post-interaction': (platform, { interactionId }) => postInteraction(platform, interactionId),
   'expire-interaction': (platform, { interactionId }) => expireUnanswered(platform, interactionId),
   'crosspost-server': (platform, { serverId }) => copyToNextFollowers(platform, serverId),
@@ -37,6 +38,7 @@ export const wakeHandlers: WakeHandlers<WorkerPlatform> = {
   'relay-channel': (platform, { channelId }, state, payloads) => startRelay(platform, 'channel', channelId, { state, payloads }),
   'relay-server': (platform, { serverId }) => startRelay(platform, 'server', serverId),
   'relay-account': (platform, { accountId }) => relayEvents(platform, 'account', accountId),
+  'relay-interaction': (platform, { interactionId }) => startRelay(platform, 'interaction', interactionId),
   'announce-typing': announceTyping,
   'announce-read': announceRead,
 };

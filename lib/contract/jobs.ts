@@ -12,16 +12,22 @@ export interface JobDefinition<D = never> {
   delayMs?: number;
   /** `once`: a key has at most one waiting job; a job that is added while one runs is run after it. `id`: the key is the job's id. */
   unique: 'once' | 'id';
-  /** Takes the newest waiting job first. Default: the oldest. */
-  newestFirst?: true;
   key: (data: D) => string;
+  /** Those that share the queue, such as an application and a server. Their ids end the job's id, so that `Admission` can count what waits for each. */
+  sharedBy?: (data: D) => readonly string[];
 }
 
 const defineJob = <S extends TSchema>(definition: JobDefinition<Static<S>> & { data: S }): JobDefinition<Static<S>> & { data: S } =>
   definition;
 
+/** Whose use of a command it is: the application, and the server or the DM. Earlier versions leave them out. */
+const sharing = { applicationId: Type.Optional(Id), placeId: Type.Optional(Id) };
+const toSharers = ({ applicationId, placeId }: { applicationId?: string; placeId?: string }): string[] =>
+  applicationId && placeId ? [applicationId, placeId] : [];
+
 /** Every kind of job, with its handler in workers/handlers.ts. The name is the log field `job`, and tells the format (docs/operations/upgrade.md#formats). */
 export const jobs = {
+  // Only earlier versions enqueue it.
   'relay-interaction': defineJob({
     queue: 'interactions',
     data: Type.Object({ interactionId: Id }),
@@ -29,13 +35,21 @@ export const jobs = {
     unique: 'once',
     key: (data) => `ixd-${data.interactionId}`,
   }),
-  'post-interaction': defineJob({
-    queue: 'endpoints',
-    data: Type.Object({ interactionId: Id }),
+  'deliver-interaction': defineJob({
+    queue: 'interactions',
+    data: Type.Object({ interactionId: Id, ...sharing }),
     attempts: 1,
     unique: 'id',
-    newestFirst: true, // under overload some commands are still in time; oldest first, all would be late
+    key: (data) => `ixc-${data.interactionId}`,
+    sharedBy: toSharers,
+  }),
+  'post-interaction': defineJob({
+    queue: 'endpoints',
+    data: Type.Object({ interactionId: Id, ...sharing }),
+    attempts: 1,
+    unique: 'id',
     key: (data) => `ixp-${data.interactionId}`,
+    sharedBy: toSharers,
   }),
   'expire-interaction': defineJob({
     queue: 'interactions',
@@ -140,22 +154,24 @@ export interface QueueDefinition {
   /** How many jobs one process runs at once. */
   concurrency: number;
   maxStalled: number;
+  /** Whether the queue is shared fairly between accounts, by the priorities of its jobs. */
+  hasPriorities?: true;
 }
 
 /** Every queue. */
 export const queues: Record<QueueName, QueueDefinition> = {
   interactions: {
     description: `Delivers slash commands to bots over the gateway, and expires each one after ${limits.answerWindowMs / 1000} seconds.`,
-    normal: `No waiting jobs. Delayed jobs are the unanswered commands of the last ${limits.answerWindowMs / 1000} seconds.`,
-    whenGrowing: 'Commands reach bots late and expire unanswered. Add a worker.',
+    normal: `No waiting jobs; from half a second of waiting on, commands are refused with 503. Delayed jobs are the unanswered commands of the last ${limits.answerWindowMs / 1000} seconds.`,
+    whenGrowing: 'Commands are refused. Add a worker.',
     concurrency: 32,
     maxStalled: 3,
   },
   endpoints: {
     description: 'Sends slash commands to Interactions Endpoints. A request that waits for its response is no longer in the queue.',
-    normal: 'No waiting jobs. In a burst the newest command is sent first, because it has the most time left.',
-    whenGrowing: 'Commands expire before they are sent. Add a worker. A slow endpoint delays only its own application.',
-    concurrency: 8,
+    normal: 'No waiting jobs. From half a second of waiting on, commands are refused with 503, those of busy applications first.',
+    whenGrowing: 'Commands are refused. Add a worker. A slow endpoint delays only its own application.',
+    concurrency: 4, // a job ends when it has a place among the commands that its process works on
     maxStalled: 0,
   },
   crosspost: {
@@ -178,6 +194,7 @@ export const queues: Record<QueueName, QueueDefinition> = {
     whenGrowing: 'Images appear late. Add a worker on a machine with a free core.',
     concurrency: 2,
     maxStalled: 3,
+    hasPriorities: true,
   },
   upkeep: {
     description: 'Cleans up after deletes, removals and uploads: deletes messages and files, and sends notices.',
@@ -192,6 +209,7 @@ export const queues: Record<QueueName, QueueDefinition> = {
     whenGrowing: 'Previews appear late. Usually pages do not respond, or this machine has no outbound internet access.',
     concurrency: limits.previewsAtOnce,
     maxStalled: 3,
+    hasPriorities: true,
   },
   exports: {
     description: 'Writes the archives with people’s data that they have requested, one account per job.',

@@ -14,6 +14,7 @@ export const wakes = {
   'relay-server': defineWake<{ serverId: string }>({ key: ({ serverId }) => serverId }),
   // The rest limits how often the event goes to everyone who shares a server or a DM with the account.
   'relay-account': defineWake<{ accountId: string }>({ key: ({ accountId }) => accountId, restMs: 1_000 }),
+  'relay-interaction': defineWake<{ interactionId: string }>({ key: ({ interactionId }) => interactionId }),
   'announce-typing': defineWake<{ channelId: string; userId: string; typingId: string }>({ key: ({ channelId }) => channelId }),
   'announce-read': defineWake<{ channelId: string; userId: string }>({ key: ({ userId }) => userId }),
 } as const;

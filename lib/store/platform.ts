@@ -31,7 +31,7 @@ import { createWorkerShares, type WorkerShares } from './redis/worker-shares.ts'
 export type { Platform } from './common-platform.ts';
 
 /** What adds jobs to the queues. */
-interface Jobs extends Pick<Producer, 'enqueue' | 'tryEnqueue' | 'tryRemove' | 'isQueued' | 'countWaiting'> {
+interface Jobs extends Pick<Producer, 'enqueue' | 'tryEnqueue' | 'tryRemove' | 'isQueued' | 'countWaiting' | 'hasRoom'> {
   /** Reserves priorities for jobs, so that a queue is shared fairly between accounts. */
   readonly reservePriorities: ReservePriorities;
 }
@@ -120,7 +120,7 @@ function createEnqueuePlatform(
   common: OpenedPlatform,
 ): EnqueuePlatform & Pick<ApiPlatform, 'preflight' | 'markPresenceChanged'> & { jobPriorities: JobPriorities } {
   const { config, log, redis, keys, ids } = common;
-  const producer = openProducer(config, log, redis, common.tracing);
+  const producer = openProducer(config, log, redis, common.tracing, common.now);
   const jobPriorities = createJobPriorities(redis, keys, producer.isQueueEmpty);
   const preflight = createPreflight(redis, keys, ids, common.now);
   return {
@@ -240,7 +240,7 @@ export async function openGatewayPlatform(config: Config, log: Logger): Promise<
 /** Opens the operators' platform. */
 export async function openOpsPlatform(config: Config, log: Logger): Promise<OpsPlatform> {
   const common = await openCommonPlatform(config, log, 'ops');
-  const producer = openProducer(config, log, common.redis, common.tracing);
+  const producer = openProducer(config, log, common.redis, common.tracing, common.now);
   return {
     ...common,
     queues: producer.queues,

@@ -5,6 +5,7 @@ import { seal } from '../../lib/store/seal.ts';
 import { reply } from '../harness/endpoint.ts';
 import { setOverwrite } from '../harness/factories.ts';
 import { send } from '../harness/requests.ts';
+import { setApplication } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
 import { startRaceFixture } from './race-fixture.ts';
 
@@ -55,9 +56,20 @@ describe('Interactions Endpoint: changes between the use of a command and its re
     expect(withoutTimes(await fixture.snapshot())).to.equal(withoutTimes(before));
   });
 
+  for (const [what, answering, hasJob] of [
+    ['a failure', reply(500), true],
+    ['an empty answer', reply(200), true],
+    ['an answer', reply(200, { type: 'message', content: 'x' }), false],
+  ] as const)
+    it(`${what} of the endpoint leaves ${hasJob ? 'a' : 'no'} job for the expiry`, async () => {
+      fixture.endpoint.answer(answering);
+      const id = await fixture.use();
+      await fixture.post(id);
+      expect(await fixture.worker.jobs.isQueued('expire-interaction', { interactionId: id })).to.equal(hasJob);
+    });
+
   it('sends nothing when the signing secret cannot be decrypted; the log says what to do, and a reset fixes it', async () => {
-    const { applications } = fixture.api.platform.db;
-    await applications.updateOne({ _id: fixture.bot.applicationId }, { $set: { signingSecret: seal(randomBytes(32), 'lost') } });
+    await setApplication(fixture.api.platform, fixture.bot, { signingSecret: seal(randomBytes(32), 'lost') });
     const id = await fixture.use();
     const reason = 'the signing secret cannot be decrypted; reset it in the developer portal';
     expect(await expectNothingSent(id)).to.deep.equal(failed(reason));

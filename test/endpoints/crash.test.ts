@@ -88,17 +88,36 @@ describe('Interactions Endpoint: killed processes', () => {
     expect(await fixture.answersTo(other)).to.deep.equal(['by callback']);
   });
 
-  it('worker killed after the answer was decided: its message is posted once and the person receives `answered` once', async () => {
-    fixture.endpoint.answer(reply(200, { type: 'message', content: 'decided' }));
-    const id = await useAndKill('after-answer-write');
-    expect(await fixture.answersTo(id)).to.deep.equal([]);
-    await withNextWorker(async () => {
+  for (const [step, failpoint, stored] of [
+    ['the answer was decided', 'after-answer-write', []],
+    ['its message was stored', 'after-answer-message', ['decided']],
+    ['its events are in the log', 'after-answer-append', ['decided']],
+  ] as const)
+    it(`worker killed after ${step}: the message is posted once and the person receives \`answered\` once`, async () => {
+      fixture.endpoint.answer(reply(200, { type: 'message', content: 'decided' }));
+      const id = await useAndKill(failpoint);
+      expect(await fixture.answersTo(id)).to.deep.equal(stored);
+      await withNextWorker(async () => {
+        expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+        await waitUntil(async () => (await fixture.stored(id)).outboxAt === undefined, 'all events are relayed');
+      });
+      const { messageId, answer } = await fixture.stored(id);
+      expect([messageId === null, answer]).to.deep.equal([false, undefined]);
+      expect(fixture.posted()).to.deep.equal([id]);
+      expect(await fixture.answersTo(id)).to.deep.equal(['decided']);
       expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
+    });
+
+  it('worker killed after the endpoint has failed, before the expiry was enqueued: the sweep expires the interaction once', async () => {
+    fixture.endpoint.answer(reply(500));
+    const id = await useAndKill('after-endpoint-failure');
+    await fixture.age(id, 3_000);
+    await withNextWorker(async () => {
+      await waitUntil(async () => (await fixture.receivedStates(id)).includes('expired'), 'the expiry');
       await waitUntil(async () => (await fixture.stored(id)).outboxAt === undefined, 'all events are relayed');
     });
+    expect(await fixture.receivedStates(id)).to.deep.equal(['created', 'expired']);
     expect(fixture.posted()).to.deep.equal([id]);
-    expect(await fixture.answersTo(id)).to.deep.equal(['decided']);
-    expect(await fixture.receivedStates(id)).to.deep.equal(['answered']);
   });
 
   it('api killed before it enqueued the job: the sweep posts the interaction once, in time for the answer', async () => {

@@ -8,7 +8,7 @@ import { makeCertificate } from '../harness/certificate.ts';
 import type { Answering } from '../harness/endpoint.ts';
 import { postWhole, useEndpointFixture } from '../harness/endpoint-fixture.ts';
 import { fillPort } from '../harness/full-port.ts';
-import { waitUntil } from '../harness/interaction-fixture.ts';
+import { type ReceivedEvent, waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { startPeer, startSite } from '../harness/site.ts';
 import { make, use } from '../harness/use.ts';
@@ -57,6 +57,8 @@ describe('Interactions Endpoint: an endpoint that hangs', () => {
   const full = use(fillPort);
   const { endpointFixture, fixture } = useEndpointFixture(() => [mute.pair, `127.0.0.1:${full.port}`]);
   const ids: Record<string, string> = {};
+  /** What the person received when the time of the requests was over. */
+  let received: ReceivedEvent[] = [];
   before(async () => {
     const { endpoint } = endpointFixture;
     const deliveries: Promise<void>[] = [];
@@ -79,6 +81,8 @@ describe('Interactions Endpoint: an endpoint that hangs', () => {
     await begin('at the connection', () => true);
     await Promise.all(deliveries);
     for (const id of Object.values(ids)) await endpointFixture.post(id);
+    await waitUntil(() => Object.values(ids).every((id) => fixture.personal.some(({ data }) => data.id === id)), 'the ends');
+    received = fixture.personal.splice(0);
   });
 
   it('sends one request on one connection each', () => {
@@ -97,7 +101,8 @@ describe('Interactions Endpoint: an endpoint that hangs', () => {
       expect(await endpointFixture.logged(id)).to.deep.equal([status, 'failed', reason]);
       await fixture.age(id, limits.answerWindowMs);
       expect(await endpointFixture.view(id)).to.include({ state: 'expired', messageId: null });
-      expect(await fixture.relayedStates(id)).to.deep.equal(['expired']);
+      const ends = received.flatMap(({ data }) => (data.id === id && data.state === 'expired' ? ['expired'] : []));
+      expect([...ends, ...(await fixture.relayedStates(id))]).to.deep.equal(['expired']);
       expect((await fixture.send('callback', id, message)).body.code).to.equal('interaction_expired');
       expect(await fixture.messages()).to.deep.equal([]);
     });

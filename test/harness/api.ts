@@ -8,7 +8,7 @@ import { migrate } from '../../lib/store/mongo/migrate.ts';
 import { type ApiPlatform, openApiPlatform, openWorkerPlatform, type WorkerPlatform } from '../../lib/store/platform.ts';
 import { monitoredUrl, onDatabaseCommand } from './commands.ts';
 import { requireDocumented } from './documented.ts';
-import { ignoreManagingWrites } from './intercept.ts';
+import { admitWithoutWorker, ignoreManagingWrites } from './intercept.ts';
 import { spareDatabases } from './spare-databases.ts';
 import { testConfig } from './stores.ts';
 
@@ -58,6 +58,7 @@ export async function startTestApi(overrides: Record<string, string> = {}): Prom
   const MONGODB_URL = overrides.MONGODB_URL ?? spareDatabases.take();
   const config = testConfig({ ...overrides, ...(MONGODB_URL && { MONGODB_URL }) });
   const platform = await openApiPlatform(config, createLog('api', config.LOG_LEVEL));
+  admitWithoutWorker(platform);
   if (MONGODB_URL && !overrides.MONGODB_URL) await empty(platform.db);
   else await migrate(platform.db, config, () => undefined);
   const api = await startApi(platform, createMetrics('api'));

@@ -5,6 +5,7 @@ import type { WorkerPlatform } from '../../lib/store/platform.ts';
 import type { Certificate } from './certificate.ts';
 import { startEndpoint, type TestEndpoint } from './endpoint.ts';
 import { type InteractionFixture, startInteractionFixture } from './interaction-fixture.ts';
+import { setApplication } from './seed.ts';
 import { make, use } from './use.ts';
 
 /** A scene whose bot has an Interactions Endpoint in addition to its connection. */
@@ -25,7 +26,7 @@ export interface EndpointFixture {
 }
 
 /** Posts an interaction to its endpoint as a worker does, and waits until the result is stored. */
-export const postWhole = async (worker: WorkerPlatform, id: string): Promise<void> => (await postInteraction(worker, id))?.();
+export const postWhole = async (worker: WorkerPlatform, id: string): Promise<void> => (await postInteraction(worker, id))();
 
 /** Starts a scene, and saves the URL of a new endpoint, which is pinged. `allow` are further `host:port` pairs for OUTBOUND_ALLOW. */
 export async function startEndpointFixture(
@@ -47,7 +48,7 @@ export async function startEndpointFixture(
     endpoint,
     post: (id) => postWhole(fixture.worker, id),
     async moveTo(url) {
-      await fixture.api.platform.db.applications.updateOne({ _id: applicationId }, { $set: { interactionsEndpointUrl: url } });
+      await setApplication(fixture.api.platform, fixture.bot, { interactionsEndpointUrl: url });
     },
     log,
     async logged(id) {

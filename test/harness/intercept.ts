@@ -41,6 +41,13 @@ export function ignoreManagingWrites({ managingWrites }: Pick<EnqueuePlatform, '
   managingWrites.begin = () => Promise.resolve(() => Promise.resolve());
 }
 
+/** Lets queues take every job while no worker runs: most tests run none, so that what they enqueue is never taken. */
+export function admitWithoutWorker({ jobs, readWorkerHeartbeat, now }: EnqueuePlatform): void {
+  const { hasRoom } = jobs;
+  const isWorkerLive = async (): Promise<boolean> => ((await readWorkerHeartbeat()) ?? 0) > now() - 3_000;
+  Object.assign(jobs, { hasRoom: async (...asked: Parameters<typeof hasRoom>) => !(await isWorkerLive()) || hasRoom(...asked) });
+}
+
 /** A worker whose functions of the log are replaced by `own`. */
 export const withLog = (worker: WorkerPlatform, own: Partial<WorkerPlatform['eventLog']>): WorkerPlatform => ({
   ...worker,

@@ -1,8 +1,10 @@
 import { toParts } from '../../lib/base/parts.ts';
 import { foldSearch } from '../../lib/base/text.ts';
 import { newToken } from '../../lib/domain/access/credentials.ts';
+import { changeBot } from '../../lib/domain/applications/bots.ts';
 import { insertMissing } from '../../lib/store/mongo/insert.ts';
 import { toMembership } from '../../lib/store/mongo/memberships.ts';
+import type { ApplicationDoc } from '../../lib/store/mongo/models/account.ts';
 import type { MemberDoc } from '../../lib/store/mongo/models/server.ts';
 import type { Platform } from '../../lib/store/platform.ts';
 import { createSecret, seal } from '../../lib/store/seal.ts';
@@ -242,3 +244,11 @@ export async function makeServers(
   );
   return servers;
 }
+
+/** Writes fields of an application without their checks. Every process reads them again. */
+export const setApplication = async (
+  platform: Platform,
+  { id, applicationId }: { id: string; applicationId: string },
+  fields: Partial<ApplicationDoc>,
+): Promise<void> =>
+  void (await changeBot(platform, id, () => platform.db.applications.updateOne({ _id: applicationId }, { $set: fields })));

@@ -8,6 +8,7 @@ import { makePerson, setOverwrite, withEveryone } from '../harness/factories.ts'
 import { startInteractionFixture, waitUntil } from '../harness/interaction-fixture.ts';
 import { interceptNext } from '../harness/intercept.ts';
 import { send } from '../harness/requests.ts';
+import { setApplication } from '../harness/seed.ts';
 import { use } from '../harness/use.ts';
 
 describe('Interaction: answers', () => {
@@ -289,8 +290,7 @@ describe('Interaction: answers', () => {
   it('403 account_suspended with any token while the owner of the application is suspended; the same tokens work afterward', async () => {
     const { api, seeded, asPerson, bot, channelId } = fixture;
     const owner = await makePerson(api);
-    const { db } = api.platform;
-    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { ownerId: owner.id } });
+    await setApplication(api.platform, bot, { ownerId: owner.id });
     const [unanswered, deferred, answered] = [await fixture.use(), await fixture.use(), await fixture.use()];
     expect((await fixture.send('callback', deferred, { type: 'defer' })).status).to.equal(204);
     expect((await fixture.send('callback', answered, { type: 'message', content: 'x' })).status).to.equal(201);
@@ -312,11 +312,11 @@ describe('Interaction: answers', () => {
     expect(await fixture.messages()).to.have.length(before);
     const invoke = () =>
       api.call('POST', `/api/channels/${channelId}/commands/${fixture.commands.hello}/invoke`, { as: asPerson, body: {} });
-    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: 'https://endpoint.example/' } });
+    await setApplication(api.platform, bot, { interactionsEndpointUrl: 'https://endpoint.example/' });
     expectError(await invoke(), 409, 'bot_offline');
     await restoreAccount(api.platform, owner.id);
     expect((await invoke()).status).to.equal(202);
-    await db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: null, ownerId: seeded.ownerId } });
+    await setApplication(api.platform, bot, { interactionsEndpointUrl: null, ownerId: seeded.ownerId });
     expect((await fixture.send('callback', unanswered, { type: 'message', content: 'x' })).status).to.equal(201);
     expect((await fixture.send('followup', deferred, { content: 'x' })).status).to.equal(201);
     expect((await api.call('DELETE', original)).status).to.equal(204);

@@ -146,24 +146,6 @@ describe('Interaction: jobs', () => {
       expect(waits.filter((seconds) => !Number.isInteger(seconds))).not.to.deep.equal([]);
     });
 
-    it('refuses a use while 250 jobs wait, and stores nothing; accepts uses again when the workers catch up', async () => {
-      await fixture.use();
-      const waiting = Array.from({ length: 249 }, () => ({ interactionId: fixture.worker.ids.next() }));
-      await Promise.all(waiting.map((data) => fixture.worker.jobs.enqueue('relay-interaction', data)));
-      const path = `/api/channels/${fixture.channelId}/commands/${fixture.commands.hello}/invoke`;
-      const invoke = () => fixture.api.call('POST', path, { as: fixture.asPerson, body: {} });
-      const { status, body } = await invoke();
-      expect([status, body.code, body.retryAfter]).to.deep.equal([503, 'unavailable', 1]);
-      expect(await fixture.api.platform.db.interactions.countDocuments()).to.equal(1);
-      const consumers = fixture.worker.startConsumers(all, () => undefined);
-      try {
-        await waitUntil(async () => (await fixture.api.platform.jobs.countWaiting('interactions')) === 0, 'the workers');
-        expect((await invoke()).status).to.equal(202);
-      } finally {
-        await consumers.close();
-      }
-    });
-
     it('a job that runs early is delayed, and the person receives `expired` once', async () => {
       const failed: string[] = [];
       const consumers = fixture.worker.startConsumers(all, (job, outcome) => void (outcome === 'failed' && failed.push(job)));

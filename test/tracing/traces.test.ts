@@ -80,7 +80,7 @@ describe('traces', () => {
   it('follow a slash command to the gateway', async () => {
     const request = await useCommand(bot);
     expect(request.name).to.equal(invokeRoute);
-    const job = await childOf(receiver, request, 'job relay-interaction');
+    const job = await childOf(receiver, request, 'job deliver-interaction');
     expect(job.service).to.equal('parlance-worker');
     await childOf(receiver, await childOf(receiver, request, 'relay INTERACTION_CREATE'), 'deliver INTERACTION_CREATE');
   });

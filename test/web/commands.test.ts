@@ -7,6 +7,7 @@ import { type Bot, makeBot } from '../harness/factories.ts';
 import { waitUntil } from '../harness/interaction-fixture.ts';
 import { type EventRecorder, recordEvents } from '../harness/parlance.ts';
 import { send } from '../harness/requests.ts';
+import { setApplication } from '../harness/seed.ts';
 import { useWebFixture } from './web-fixture.ts';
 
 const option = (name: string, type: string, required = false) => ({ name, type, required, description: `the ${name}` });
@@ -155,8 +156,7 @@ describe('web: slash commands', () => {
   });
 
   it('says at once that the endpoint of a bot has failed, and shows its answer when it comes in another way', async () => {
-    const setEndpoint = (interactionsEndpointUrl: string | null) =>
-      fixture.site.platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
+    const setEndpoint = (interactionsEndpointUrl: string | null) => setApplication(fixture.site.platform, bot, { interactionsEndpointUrl });
     // Requests to it are refused at once.
     await setEndpoint('https://127.0.0.1:1/');
     const invoked = page.waitForResponse((response) => response.url().endsWith('/invoke'));

@@ -120,25 +120,36 @@ export async function loadCurrentServerAccess(platform: Platform, id: string): P
   return loadServerAccess(platform, id, versions?.[0] ?? null);
 }
 
-/** A cached membership of a caller. */
-interface CachedMember {
+/** A value that was read under an access version. */
+interface CachedValue<T> {
   version: string;
-  member: MemberDoc;
+  value: T;
+}
+
+/**
+ * The value of `key`: from the cache if it was read under `version`, which must have been read before this call, otherwise from the database by `read`. Only what
+ * was found is cached, and nothing without a version.
+ */
+export async function loadUnder<T>(
+  platform: Platform,
+  key: string,
+  version: string | null,
+  read: () => Promise<T | null>,
+): Promise<T | null> {
+  const cached = platform.accessCache.get(key) as CachedValue<T> | undefined;
+  if (cached && cached.version === version) return cached.value;
+  const value = await read();
+  if (value !== null && version !== null && platform.isRedisUp())
+    platform.accessCache.set(key, { version, value } satisfies CachedValue<T>);
+  return value;
 }
 
 /** Returns the caller's membership of a server, from the cache if it holds the caller's access version, otherwise read. null if not a member. */
-export async function loadOwnMember(
+export const loadOwnMember = (
   platform: Platform,
   { id, version }: Pick<Actor, 'id' | 'version'>,
   serverId: string,
-): Promise<MemberDoc | null> {
-  const key = `member:${serverId}:${id}`;
-  const cached = platform.accessCache.get(key) as CachedMember | undefined;
-  if (cached && cached.version === version) return cached.member;
-  const member = await readMember(platform, serverId, id);
-  if (member && version !== null && platform.isRedisUp()) platform.accessCache.set(key, { version, member } satisfies CachedMember);
-  return member;
-}
+): Promise<MemberDoc | null> => loadUnder(platform, `member:${serverId}:${id}`, version, () => readMember(platform, serverId, id));
 
 /** The overwrites that apply in `channel`. A thread uses those of its parent (docs/behavior/servers.md#calculation). */
 export async function loadOverwrites(access: ServerAccess, channel: ChannelDoc): Promise<readonly Overwrite[]> {

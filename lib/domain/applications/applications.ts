@@ -17,6 +17,7 @@ import { addEventInPipeline, addEventToEach } from '../events/pending.ts';
 import { withMemberRename } from '../members/names.ts';
 import { removeApplication } from '../removals.ts';
 import { toAuthor } from '../views/accounts.ts';
+import { changeBot } from './bots.ts';
 import { requirePong } from './endpoints.ts';
 
 /** The account of an application's bot. It has the application's id, so that a create that is repeated after a crash finds the account it made. */
@@ -130,7 +131,9 @@ export async function updateApplication(
   };
   // Does not list an application that a concurrent call makes private.
   const publicFilter = inDirectory === true && patch.public !== true ? { public: true } : {};
-  const after = await platform.db.applications.findOneAndUpdate({ _id, ...publicFilter }, { $set: set }, { returnDocument: 'after' });
+  const after = await changeBot(platform, application.botId, () =>
+    platform.db.applications.findOneAndUpdate({ _id, ...publicFilter }, { $set: set }, { returnDocument: 'after' }),
+  );
   if (!after)
     return (await exists(platform.db.applications, { _id })) ? refuse('not_public') : refuse('not_found', { what: 'application' });
   if (patch.name !== undefined) await renameBot(platform, after);
@@ -192,10 +195,12 @@ export async function resetToken(platform: Platform, actor: Actor, id: string): 
 
 /** Replaces the signing secret, for the owner. */
 export async function resetSigningSecret(platform: Platform, actor: Actor, id: string): Promise<{ signingSecret: string }> {
-  const { _id } = await requireOwnApplication(platform, actor, id);
+  const { _id, botId } = await requireOwnApplication(platform, actor, id);
   const signingSecret = createSecret();
   const encryptedSecret = seal(platform.config.APP_KEY, signingSecret);
-  const { matchedCount } = await platform.db.applications.updateOne({ _id }, { $set: { signingSecret: encryptedSecret } });
+  const { matchedCount } = await changeBot(platform, botId, () =>
+    platform.db.applications.updateOne({ _id }, { $set: { signingSecret: encryptedSecret } }),
+  );
   if (matchedCount === 0) refuse('not_found', { what: 'application' });
   return { signingSecret };
 }

@@ -7,13 +7,14 @@ import { foldSearch } from '../../base/text.ts';
 import type { Command, PickerCommand } from '../../contract/command.ts';
 import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { Platform } from '../../store/platform.ts';
-import { type Actor, loadOverwrites, type ServerAccess } from '../access/checks.ts';
+import { type Actor, computeChannelPermissions, loadOverwrites, loadOwnMember, type ServerAccess } from '../access/checks.ts';
 import { type ChannelContext, requireChannel } from '../channels/context.ts';
+import { type Bot, findBotOfCommand, loadBot, loadCommands } from './bots.ts';
 
-/** A slash or prefix command that can be used in a channel, with the application it belongs to. */
-export interface UsableCommand {
+/** A slash or prefix command that can be used in a channel, with the bot it belongs to. */
+interface UsableCommand {
   command: Command;
-  application: ApplicationDoc;
+  bot: Bot;
 }
 
 /** The bots of a server that may view one of its channels. */
@@ -77,20 +78,29 @@ export async function listPickerCommands(
   return commands.sort(compareCommands).slice(0, limits.pickerCommands);
 }
 
+/** Whether a bot may view the channel, or is the other participant of the DM. */
+async function isBotIn(platform: Platform, { channelId, access, channel, dm }: ChannelContext, bot: Actor): Promise<boolean> {
+  if (dm) return dm.bots.includes(bot.id);
+  const member = access && (await loadOwnMember(platform, bot, access.server._id));
+  const seen = channel ?? (await access?.channel(channelId));
+  return Boolean(access && member && seen && hasPermission(await computeChannelPermissions(access, member, seen), 'View Channel'));
+}
+
 /**
- * Returns the command `commandId` if `actor` can use it in `context`: its bot can view the channel or is the other participant of the DM, and the command is
- * for everywhere or for this server. Refuses with 404 otherwise.
+ * Returns the command `commandId`, with its bot, if `actor` can use it in `context`: the bot can view the channel or is the other participant of the DM, and the
+ * command is for everywhere or for this server. Refuses with 404 otherwise.
  */
 export async function requireUsableCommand(
   platform: Platform,
-  actor: Actor,
   context: ChannelContext,
   commandId: string,
+  actor: Actor,
 ): Promise<UsableCommand> {
-  const list = isId(commandId) ? await platform.db.commands.findOne({ 'commands.id': commandId, serverId: scopeFilter(context) }) : null;
-  const command = list?.commands.find((one) => one.id === commandId);
-  const application = list && (await platform.db.applications.findOne({ _id: list.applicationId }));
-  if (!command || !application) return refuse('not_found', { what: 'command' });
-  if (!(await findBots(context, actor)).includes(application.botId)) refuse('not_found', { what: 'command' });
-  return { command, application };
+  const botId = isId(commandId) ? await findBotOfCommand(platform, commandId) : null;
+  const bot = botId === null ? null : await loadBot(platform, botId, new Map([[botId, await actor.versionOf(botId)]]));
+  const scopes = context.serverId === null ? [null] : [null, context.serverId];
+  const lists = bot ? await Promise.all(scopes.map((serverId) => loadCommands(platform, bot, serverId))) : [];
+  const command = lists.flat().find(({ id }) => id === commandId);
+  if (!bot || !command || !(await isBotIn(platform, context, bot.actor))) return refuse('not_found', { what: 'command' });
+  return { command, bot };
 }

@@ -7,6 +7,7 @@ import { insertNew } from '../../store/mongo/insert.ts';
 import type { Platform } from '../../store/platform.ts';
 import { requireOwnApplication } from '../access/application-ownership.ts';
 import { type Actor, loadServerAccess } from '../access/checks.ts';
+import { changeBot, toCommandListId } from './bots.ts';
 
 /** Identifies a list of commands: an application's list for everywhere, or its list for one server. */
 export interface CommandScope {
@@ -16,14 +17,20 @@ export interface CommandScope {
 }
 
 /**
- * Refuses unless `actor` may manage the scope. A server's scope is refused with 404 if the bot is not in that server. Returns the id of the scope's document.
+ * Refuses unless `actor` may manage the scope. A server's scope is refused with 404 if the bot is not in that server. Returns the id of the scope's document,
+ * and of the bot.
  */
-async function requireScope(platform: Platform, actor: Actor, { applicationId, serverId }: CommandScope): Promise<string> {
-  const application = await requireOwnApplication(platform, actor, applicationId);
-  if (serverId === null) return `${applicationId}:all`;
-  const access = isId(serverId) ? await loadServerAccess(platform, serverId, await actor.versionOf(serverId)) : null;
-  if (!(await access?.member(application.botId))) refuse('not_found', { what: 'server' });
-  return `${applicationId}:${serverId}`;
+async function requireScope(
+  platform: Platform,
+  actor: Actor,
+  { applicationId, serverId }: CommandScope,
+): Promise<{ _id: string; botId: string }> {
+  const { botId } = await requireOwnApplication(platform, actor, applicationId);
+  if (serverId !== null) {
+    const access = isId(serverId) ? await loadServerAccess(platform, serverId, await actor.versionOf(serverId)) : null;
+    if (!(await access?.member(botId))) refuse('not_found', { what: 'server' });
+  }
+  return { _id: toCommandListId(applicationId, serverId), botId };
 }
 
 /** A value of which nothing is known but that it may be an object; what is missing or of another type is reported by the schema. */
@@ -130,7 +137,7 @@ async function writeCommands(
 
 /** The commands of one scope (docs/behavior/interactions.md#command-lists). Refuses with `not_found` and `not_owner`. */
 export async function listCommands(platform: Platform, actor: Actor, scope: CommandScope): Promise<Command[]> {
-  const _id = await requireScope(platform, actor, scope);
+  const { _id } = await requireScope(platform, actor, scope);
   return (await platform.db.commands.findOne({ _id }))?.commands ?? [];
 }
 
@@ -143,9 +150,9 @@ export async function replaceCommands(
   actor: Actor,
   input: CommandScope & { commands: readonly CommandInput[] },
 ): Promise<Command[]> {
-  const _id = await requireScope(platform, actor, input);
+  const { _id, botId } = await requireScope(platform, actor, input);
   const commands = input.commands.map((one) => toCommand(one, platform.ids.next()));
-  return writeCommands(platform, { ...input, _id }, commands);
+  return changeBot(platform, botId, () => writeCommands(platform, { ...input, _id }, commands));
 }
 
 /**
@@ -156,9 +163,10 @@ export async function removeCommand(
   actor: Actor,
   { applicationId, commandId }: { applicationId: string; commandId: string },
 ): Promise<void> {
-  await requireOwnApplication(platform, actor, applicationId);
-  const { modifiedCount } = isId(commandId)
-    ? await platform.db.commands.updateOne({ applicationId, 'commands.id': commandId }, { $pull: { commands: { id: commandId } } })
-    : { modifiedCount: 0 };
+  const { botId } = await requireOwnApplication(platform, actor, applicationId);
+  if (!isId(commandId)) refuse('not_found', { what: 'command' });
+  const { modifiedCount } = await changeBot(platform, botId, () =>
+    platform.db.commands.updateOne({ applicationId, 'commands.id': commandId }, { $pull: { commands: { id: commandId } } }),
+  );
   if (modifiedCount === 0) refuse('not_found', { what: 'command' });
 }

@@ -88,7 +88,7 @@ export async function storeFiles(platform: FilesPlatform, docs: readonly FileDoc
   const failed = puts.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
   failpoint(platform.config, 'after-blob-write');
-  images.forEach(({ _id: fileId }, at) => platform.jobs.tryEnqueue('convert-image', { fileId }, priorities[at]));
+  images.forEach(({ _id: fileId }, at) => platform.jobs.tryEnqueue('convert-image', { fileId }, { priority: priorities[at] }));
 }
 
 /** Reads `docs` again, in the same order. A deleted one is returned with the state `freed`, so that nobody waits for it. */

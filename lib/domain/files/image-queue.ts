@@ -29,6 +29,6 @@ export async function enqueueConversions(platform: EnqueuePlatform, files: reado
   for (const { _id: fileId, accountId, channelId, megapixels = 1 } of files) {
     const reservation = { queue: 'media', accountId: accountId ?? channelId, costs: [megapixels] } as const;
     const [priority] = (await platform.jobs.reservePriorities(reservation).catch(() => null)) ?? [];
-    platform.jobs.tryEnqueue('convert-image', { fileId }, priority);
+    platform.jobs.tryEnqueue('convert-image', { fileId }, { priority });
   }
 }

@@ -7,13 +7,10 @@ import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { MessageDoc, MessageDraft } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform, EnqueuePlatform, Platform } from '../../store/platform.ts';
 import { isInteractionToken } from '../../store/seal.ts';
-import { computeChannelPermissions, loadCurrentServerAccess, locateChannel, requirePermissions } from '../access/checks.ts';
-import { isSuspended } from '../access/credentials.ts';
-import { type ChannelContext, dmPermissions } from '../channels/context.ts';
 import { requireOutboxRoom } from '../events/pending.ts';
 import { checkDraft, composeMessage, findMessageByCreateId, storeMessage, toMessageDoc } from '../messages/draft.ts';
-import { loadAccounts } from '../views/accounts.ts';
 import { toMessage } from '../views/messages.ts';
+import { requireAnswerContext } from './bot-context.ts';
 import { createEphemeral } from './ephemeral-answers.ts';
 import { createUpdateEntry, expireAndWake, expireIfLate, isWindowOpen, requireInteraction, transition, windows } from './states.ts';
 
@@ -34,24 +31,6 @@ export function requireInteractionToken({ config }: Pick<Platform, 'config'>, { 
 export async function requireInteractionByToken(platform: Platform, key: InteractionKey): Promise<InteractionDoc> {
   requireInteractionToken(platform, key);
   return requireInteraction(platform, key.id);
-}
-
-/**
- * The channel of an answer, with the bot's permissions in it. The bot needs View Channel but not Send Messages, because a person asked
- * (docs/behavior/interactions.md#answer-credential). 404 if the channel or the bot no longer exists, or the bot has left the server;
- * `account_suspended` while the application's owner is suspended.
- */
-export async function requireAnswerContext(platform: Platform, { serverId, channelId, botId }: InteractionDoc): Promise<ChannelContext> {
-  const [home, accounts] = await Promise.all([locateChannel(platform, channelId), loadAccounts(platform, [botId])]);
-  const account = accounts.get(botId) ?? refuse('not_found', { what: 'bot' });
-  if (await isSuspended(platform, account)) refuse('account_suspended');
-  if (home?.dm) return { channelId, serverId: null, permissions: dmPermissions, access: null, channel: null, dm: home.dm };
-  const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
-  const [bot, channel] = access ? await Promise.all([access.member(botId), access.channel(channelId)]) : [null, null];
-  if (!access || !bot || !channel) return refuse('not_found', { what: 'channel' });
-  const permissions = await computeChannelPermissions(access, bot, channel);
-  requirePermissions(permissions, 'View Channel');
-  return { channelId, serverId, permissions, access, channel, dm: null };
 }
 
 /** The content of an answer. Refuses one that shows nothing (400). */
@@ -120,7 +99,7 @@ async function completeAnswer(
   message: MessageDraft,
 ): Promise<Message> {
   const stored = await storeAnswer(platform, interaction);
-  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.wake('relay-interaction', { interactionId: interaction._id });
   // The message may be deleted by now. The caller still gets what was posted.
   if (!stored) return ephemeralView ?? refuse('not_found', { what: 'message' });
   return toMessage(platform, stored.deleted ? toMessageDoc(message, stored._id) : stored, null);
@@ -150,8 +129,10 @@ export async function answerInteraction(
   const ownAnswer = interaction.state === 'answered' ? await findOwnAnswer(platform, interaction, newId) : null;
   if (ownAnswer) return ownAnswer;
   const decided = await decideAnswer(platform, interaction, answer, newId);
+  // If the job runs nevertheless, it finds the interaction answered.
+  platform.jobs.tryRemove('expire-interaction', { interactionId: interaction._id });
   if (decided.message) return completeAnswer(platform, decided, decided.message);
-  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.wake('relay-interaction', { interactionId: interaction._id });
   return null;
 }
 
@@ -180,10 +161,7 @@ export async function decideAnswer(
     const message = await composeAnswer(platform, interaction, draft, newId);
     decided = await decideMessageAnswer(platform, interaction, message, isEphemeral, extraFields);
   }
-  if (!decided) return refuseLateAnswer(platform, interaction);
-  // If the job runs nevertheless, it finds the interaction answered.
-  platform.jobs.tryRemove('expire-interaction', { interactionId: interaction._id });
-  return decided;
+  return decided ?? refuseLateAnswer(platform, interaction);
 }
 
 /** The answer that an earlier run of the same create request gave; null if another request gave it. */
@@ -262,6 +240,6 @@ async function postAdditionalMessage(
     requireOutboxRoom((await requireInteraction(platform, interaction._id)).outbox, limits.pendingAnswers);
     refuse('interaction_expired');
   }
-  platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  platform.wake('relay-interaction', { interactionId: interaction._id });
   return view;
 }

@@ -68,7 +68,7 @@ async function replaceEphemeralAnswer(
   const set = { ephemeralAnswer: answer ? { $literal: answer } : '$$REMOVE' };
   const moved = await transition(platform, _id, { from: 'answered', window, set, events: [entry] });
   if (moved) {
-    platform.jobs.tryEnqueue('relay-interaction', { interactionId: _id });
+    platform.wake('relay-interaction', { interactionId: _id });
     return true;
   }
   const current = await requireInteraction(platform, _id);

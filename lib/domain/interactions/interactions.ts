@@ -1,17 +1,15 @@
 import { type FieldError, refuse, refuseField } from '../../base/errors.ts';
 import { failpoint } from '../../base/failpoint.ts';
 import { isId } from '../../base/ids.ts';
-import { limits } from '../../base/limits.ts';
 import type { CommandOption, InvokeInput } from '../../contract/command.ts';
 import type { InteractionView, InvokeResult, OptionValue } from '../../contract/interaction.ts';
-import type { ApplicationDoc } from '../../store/mongo/models/account.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
 import { type Actor, canView, loadOwnMember } from '../access/checks.ts';
+import type { Bot } from '../applications/bots.ts';
 import { requireUsableCommand } from '../applications/command-picker.ts';
 import { type ChannelContext, requireMessageChannel } from '../channels/context.ts';
 import { createEntry } from '../events/pending.ts';
-import { loadAccounts } from '../views/accounts.ts';
 import { storeAnswer } from './answers.ts';
 import { parseOptions } from './option-parsing.ts';
 import { expireIfLate } from './states.ts';
@@ -57,17 +55,26 @@ async function requireOptions(
   return values;
 }
 
+/** Why a use is refused with 503 that could not be delivered in time. */
+const refuseBusy = (): never => refuse('unavailable');
+
 /**
- * Refuses with `bot_offline` unless the bot has a connected session, or an endpoint and an owner who is not suspended. Refuses with 503 `unavailable` while Redis is unavailable, and while 250
- * uses wait for a worker, because one more would only expire (docs/guarantees.md#p11-bounded-resources).
+ * Refuses with 503 `unavailable` while Redis is unavailable, and while too much waits, above all for the application or the place, because one more use would
+ * only expire (docs/operations.md#under-too-much-load).
  */
-async function requireReachable(platform: ApiPlatform, { botId, ownerId, interactionsEndpointUrl }: ApplicationDoc): Promise<void> {
-  const queue = interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
-  const reads = Promise.all([platform.connections.areConnected([botId]), platform.jobs.countWaiting(queue)]);
-  const [[connected], waiting] = await reads.catch(() => refuse('unavailable'));
-  if (waiting >= limits.interactionsWaiting) refuse('unavailable');
-  if (interactionsEndpointUrl === null ? !connected : (await loadAccounts(platform, [ownerId])).get(ownerId)?.suspendedAt !== undefined)
-    refuse('bot_offline');
+async function requireRoom(platform: ApiPlatform, { application }: Bot, placeId: string): Promise<void> {
+  const queue = application.interactionsEndpointUrl === null ? 'interactions' : 'endpoints';
+  if (!(await platform.jobs.hasRoom(queue, [application._id, placeId]).catch(refuseBusy))) refuseBusy();
+}
+
+/** Refuses with `bot_offline` unless the bot has a connected session, or an endpoint and an owner who is not suspended. */
+async function requireReachable(
+  platform: ApiPlatform,
+  { application: { botId, interactionsEndpointUrl }, isSuspended }: Bot,
+): Promise<void> {
+  const isReachable =
+    interactionsEndpointUrl === null ? (await platform.connections.areConnected([botId]).catch(refuseBusy))[0] : !isSuspended;
+  if (!isReachable) refuse('bot_offline');
 }
 
 /**
@@ -110,10 +117,13 @@ export async function useCommand(
   { id, channelId, commandId, input }: CommandUse,
 ): Promise<InvokeResult> {
   const context = await requireMessageChannel(platform, actor, channelId, 'Send Messages');
-  const { command, application } = await requireUsableCommand(platform, actor, context, commandId);
+  const { command, bot } = await requireUsableCommand(platform, context, commandId, actor);
+  const { application } = bot;
+  const placeId = context.serverId ?? channelId;
+  await requireRoom(platform, bot, placeId);
   if (command.kind === 'prefix') refuse('invalid_request', { reason: 'a prefix command is used by posting a message that starts with it' });
   const options = await requireOptions(context, actor, command.options ?? [], input);
-  await requireReachable(platform, application);
+  await requireReachable(platform, bot);
   const endpoint = application.interactionsEndpointUrl !== null;
   const stored = await storeInteraction(platform, {
     _id: id,
@@ -133,8 +143,10 @@ export async function useCommand(
     ...(endpoint ? {} : { outbox: [createEntry(platform, { name: 'INTERACTION_CREATE' as const })] }),
   });
   failpoint(platform.config, 'after-invoke-write');
-  platform.jobs.tryEnqueue(endpoint ? 'post-interaction' : 'relay-interaction', { interactionId: id });
-  platform.jobs.tryEnqueue('expire-interaction', { interactionId: id });
+  const job = { interactionId: id, applicationId: application._id, placeId };
+  platform.jobs.tryEnqueue(endpoint ? 'post-interaction' : 'deliver-interaction', job);
+  // The worker that posts to an endpoint knows when there is no answer.
+  if (!endpoint) platform.jobs.tryEnqueue('expire-interaction', { interactionId: id });
   return { id, state: stored.state };
 }
 

@@ -5,7 +5,8 @@ import type { MessageDoc } from '../../store/mongo/models/message.ts';
 import type { ApiPlatform } from '../../store/platform.ts';
 import { applyEdit, replaceWithTombstone, requireMessage } from '../messages/messages.ts';
 import { toMessage } from '../views/messages.ts';
-import { answerDeferredByEdit, requireAnswerContext, storeAnswer } from './answers.ts';
+import { answerDeferredByEdit, storeAnswer } from './answers.ts';
+import { requireAnswerContext } from './bot-context.ts';
 import { deleteEphemeralAnswer, editEphemeralAnswer, getEphemeralAnswer } from './ephemeral-answers.ts';
 import { expireIfLate, isWindowOpen, requireInteraction, windows } from './states.ts';
 

@@ -1,15 +1,24 @@
+import { failpoint } from '../../base/failpoint.ts';
 import type { LoggedData } from '../../contract/events.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import { type InteractionEvent, type OutboxEntry, removeEntries } from '../../store/mongo/models/outbox.ts';
 import type { Platform, WorkerPlatform } from '../../store/platform.ts';
 import { accountPlace, serverPlace } from '../../store/redis/log/keys.ts';
-import { canView, loadCurrentServerAccess } from '../access/checks.ts';
 import type { OutboxSource, PendingBatch } from '../events/outboxes.ts';
 import { createPlacedEvent, findPlacesOfChannel, type PlacedEvent } from '../events/placed.ts';
 import { collectTraces } from '../events/traces.ts';
 import { storeMessage } from '../messages/draft.ts';
 import { deletedAuthor, loadAccounts, toUserSummary } from '../views/accounts.ts';
+import { canBotView, loadInteractionBot } from './bot-context.ts';
 import { markExpired, windows } from './states.ts';
+
+/** Events of an interaction that are acknowledged, and the id of the message of its answer, if that was stored with them. */
+interface AcknowledgedInteraction {
+  platform: WorkerPlatform;
+  _id: string;
+  messageId: string | undefined;
+  outbox: readonly OutboxEntry<InteractionEvent>[];
+}
 
 type TimedInteraction = InteractionDoc & { leftMs: number };
 
@@ -30,10 +39,10 @@ export async function toInteractionPayload(platform: Platform, interaction: Inte
 
 /** The event for the bot's newest session. A bot that is offline, or can no longer view the channel, gets nothing; the interaction then expires. */
 async function createBotEvents(platform: WorkerPlatform, interaction: InteractionDoc, eventId: string): Promise<PlacedEvent[]> {
-  const { botId, channelId, serverId, state } = interaction;
+  const { botId, state } = interaction;
   if (state !== 'created') return [];
-  const access = serverId === null ? null : await loadCurrentServerAccess(platform, serverId);
-  if (serverId !== null && !(access && (await canView(access, botId, channelId)))) return [];
+  const bot = await loadInteractionBot(platform, interaction);
+  if (!bot || !(await canBotView(platform, interaction, bot))) return [];
   const onlySession = await platform.connections.findNewestSession(botId);
   if (onlySession === null) return [];
   const data = await toInteractionPayload(platform, interaction);
@@ -57,6 +66,17 @@ async function renderEntry(
   return [createPlacedEvent(serverPlace(serverId), entry.id, entry.name, entry.data, { channelId: viewedAs, onlyAccount: userId })];
 }
 
+/** Removes the acknowledged events of interactions from their outboxes, and answers whose message is stored. */
+async function acknowledge(acknowledged: readonly AcknowledgedInteraction[]): Promise<void> {
+  const [first] = acknowledged;
+  if (!first) return;
+  const updates = acknowledged.map(({ _id, messageId, outbox }) => {
+    const settled = messageId === undefined ? [] : [{ $set: { messageId, answer: '$$REMOVE' } }];
+    return { updateOne: { filter: { _id }, update: [...settled, ...removeEntries(outbox.map(({ id }) => id))] } };
+  });
+  await first.platform.db.interactions.bulkWrite(updates, { ordered: false });
+}
+
 /**
  * The pending events of an interaction. Stores the message of a decided answer first. The write that acknowledges the events also removes the answer from the
  * interaction; until then, whoever needs the message stores it, which changes nothing.
@@ -64,16 +84,16 @@ async function renderEntry(
 export async function createInteractionBatch(platform: WorkerPlatform, interaction: InteractionDoc): Promise<PendingBatch> {
   const { _id, answer, outbox: entries = [] } = interaction;
   const stored = answer && (await storeMessage(platform, answer));
+  if (stored) failpoint(platform.config, 'after-answer-message');
   const events: PlacedEvent[] = [];
   for (const entry of entries) events.push(...(await renderEntry(platform, interaction, entry)));
   return {
     events,
     traces: collectTraces([interaction]),
-    acknowledge: (appended) =>
-      platform.eventLog.acknowledge(appended, null, async () => {
-        const settled = stored ? [{ $set: { messageId: stored._id, answer: '$$REMOVE' } }] : [];
-        await platform.db.interactions.updateOne({ _id }, [...settled, ...removeEntries(entries.map((entry) => entry.id))]);
-      }),
+    acknowledge: (appended) => {
+      if (stored) failpoint(platform.config, 'after-answer-append');
+      return platform.eventLog.acknowledge(appended, { platform, _id, messageId: stored?._id, outbox: entries }, acknowledge);
+    },
   };
 }
 

@@ -71,16 +71,20 @@ export async function isWindowOpen(platform: Platform, id: string, expression: o
   return exists(platform.db.interactions, { _id: id, $expr: expression });
 }
 
-/** Expires an interaction that got no answer in 3 seconds. Null if it was answered or expired before, or has time left. */
-export function markExpired(platform: Platform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
+/**
+ * Expires an interaction that got no answer in 3 seconds, and writes `extraFields` in the same update. Null if it was answered or expired before, or has time
+ * left.
+ */
+export function markExpired(platform: Platform, interaction: InteractionDoc, extraFields: object = {}): Promise<InteractionDoc | null> {
   const events = [createUpdateEntry(platform, interaction, 'expired')];
-  return transition(platform, interaction._id, { from: 'created', window: windows.late, set: { state: 'expired' }, events });
+  const set = { ...extraFields, state: 'expired' };
+  return transition(platform, interaction._id, { from: 'created', window: windows.late, set, events });
 }
 
 /** Calls `markExpired` from a request that finds the interaction late (docs/guarantees.md#expiry). A worker relays the event. */
 export async function expireAndWake(platform: EnqueuePlatform, interaction: InteractionDoc): Promise<InteractionDoc | null> {
   const expired = await markExpired(platform, interaction);
-  if (expired) platform.jobs.tryEnqueue('relay-interaction', { interactionId: interaction._id });
+  if (expired) platform.wake('relay-interaction', { interactionId: interaction._id });
   return expired;
 }
 

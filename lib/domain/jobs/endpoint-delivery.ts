@@ -8,12 +8,11 @@ import { CallbackInput } from '../../contract/message.ts';
 import type { InteractionDoc } from '../../store/mongo/models/interaction.ts';
 import type { WorkerPlatform } from '../../store/platform.ts';
 import { deriveInteractionToken, unseal } from '../../store/seal.ts';
-import { canView, loadCurrentServerAccess } from '../access/checks.ts';
 import { type EndpointRequest, postToEndpoint } from '../applications/endpoint-requests.ts';
 import { type DecidedAnswer, decideAnswer } from '../interactions/answers.ts';
+import { canBotView, loadInteractionBot } from '../interactions/bot-context.ts';
 import { toInteractionPayload } from '../interactions/outbox.ts';
-import { createUpdateEntry, transition, windows } from '../interactions/states.ts';
-import { loadAccounts } from '../views/accounts.ts';
+import { createUpdateEntry, markExpired, transition, windows } from '../interactions/states.ts';
 import { appendInteraction } from './interactions.ts';
 
 type DeliveryRecord = NonNullable<InteractionDoc['delivery']>;
@@ -29,11 +28,12 @@ const createFailure = (reason: string, reply: Pick<DeliveryRecord, 'status' | 'm
 });
 
 /**
- * At most 8 answers of endpoints are applied at once in this process. The number of requests that wait for an answer is not limited here. Otherwise a burst
- * would take every database connection from the queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Under overload those with the
- * latest deadline go first, because the others have no time left.
+ * What this process does for uses of commands before their requests and after them, 8 at once: otherwise a burst would take every database connection from the
+ * queues, and fail itself (docs/guarantees.md#p11-bounded-resources). Answers go first, because they have less time left. The number of requests that wait for
+ * an answer is not limited here.
  */
-const applying = new PQueue({ concurrency: 8 });
+const work = new PQueue({ concurrency: 8 });
+const priority = { answer: 1, request: 0 } as const;
 
 /** Claims an interaction, so that only this worker makes its one request. Returns null if it was claimed before, is answered, or its 3 seconds are over. */
 async function claim(platform: WorkerPlatform, id: string): Promise<(InteractionDoc & { deliveredAt: Date }) | null> {
@@ -51,16 +51,31 @@ const saveDelivery = (platform: WorkerPlatform, id: string, delivery: DeliveryRe
 /** What is stored, and whose events are in the log; their acknowledgement may be pending. It takes longer than the rest, and nothing waits for it. */
 type Stored = Partial<Awaited<ReturnType<typeof appendInteraction>>>;
 
-/** Stores that the endpoint gave no answer. While the bot may still answer by the callback route, the person is told that it may not. */
+/** Lets the interaction expire, unless the bot answers by the callback route until then. */
+const expireLater = (platform: WorkerPlatform, { _id, createdAt }: InteractionDoc): void =>
+  platform.jobs.tryEnqueue(
+    'expire-interaction',
+    { interactionId: _id },
+    { delayMs: Math.max(1, createdAt.getTime() + limits.answerWindowMs - platform.now()) },
+  );
+
+/**
+ * Stores that the endpoint gave no answer. While the bot may still answer by the callback route, the person is told that it may not; after that, the interaction
+ * is expired.
+ */
 async function saveFailure(platform: WorkerPlatform, interaction: InteractionDoc, failure: DeliveryRecord): Promise<Stored> {
   const startMs = performance.now();
+  const set = { delivery: { $literal: failure } };
   const updated = await transition(platform, interaction._id, {
     from: 'created',
     window: windows.firstAnswer,
-    set: { delivery: { $literal: failure } },
+    set,
     events: [createUpdateEntry(platform, interaction, 'created', { endpointFailed: true })],
   });
-  if (updated) return appendInteraction(platform, updated, startMs);
+  failpoint(platform.config, 'after-endpoint-failure');
+  if (updated) expireLater(platform, updated);
+  const saved = updated ?? (await markExpired(platform, interaction, set));
+  if (saved) return appendInteraction(platform, saved, startMs);
   await saveDelivery(platform, interaction._id, failure);
   return {};
 }
@@ -79,6 +94,7 @@ async function applyReply(
   const toDelivery = (outcome: DeliveryRecord['outcome']): DeliveryRecord => ({ status, ms, outcome, reason: null });
   if (answer === undefined) {
     await saveDelivery(platform, interaction._id, toDelivery('empty'));
+    expireLater(platform, interaction);
     return {};
   }
   let decided: DecidedAnswer;
@@ -110,23 +126,15 @@ async function prepareRequest(
   interaction: InteractionDoc & { deliveredAt: Date },
   startMs: number,
 ): Promise<PreparedRequest | DeliveryRecord> {
-  const { _id: id, applicationId, serverId, botId, channelId, createdAt, deliveredAt } = interaction;
+  const { _id: id, applicationId, createdAt, deliveredAt } = interaction;
   const leftMs = createdAt.getTime() + limits.answerWindowMs - deliveredAt.getTime(); // both by the database's clock
   const deadlineMs = startMs + leftMs;
-  const [access, command, application] = await Promise.all([
-    serverId === null ? null : loadCurrentServerAccess(platform, serverId),
-    toInteractionPayload(platform, interaction),
-    platform.db.applications.findOne({ _id: applicationId }),
-  ]);
-  const [isVisible, owners] = await Promise.all([
-    serverId === null || (access !== null && canView(access, botId, channelId)),
-    loadAccounts(platform, application ? [application.ownerId] : []),
-  ]);
-  if (!isVisible) return createFailure('the bot can no longer view the channel');
-  const url = application?.interactionsEndpointUrl;
-  if (!application || !url) return createFailure('the application no longer has an Interactions Endpoint URL');
-  if (owners.get(application.ownerId)?.suspendedAt !== undefined) return createFailure('the owner of the application is suspended');
-  const secret = unseal(platform.config, application.signingSecret);
+  const [bot, command] = await Promise.all([loadInteractionBot(platform, interaction), toInteractionPayload(platform, interaction)]);
+  const url = bot?.application.interactionsEndpointUrl;
+  if (!url) return createFailure('the application no longer has an Interactions Endpoint URL');
+  if (!(await canBotView(platform, interaction, bot))) return createFailure('the bot can no longer view the channel');
+  if (bot.isSuspended) return createFailure('the owner of the application is suspended');
+  const secret = unseal(platform.config, bot.application.signingSecret);
   if (secret === null) return createFailure('the signing secret cannot be decrypted; reset it in the developer portal');
   const payload = { ...command, token: deriveInteractionToken(platform.config.APP_KEY, id) };
   const request = { url, secret, payload, applicationId };
@@ -170,16 +178,21 @@ async function makeRequest(platform: WorkerPlatform, { interaction, request, dea
     reply.ok
       ? applyReply(platform, interaction, reply.answer, reply)
       : saveFailure(platform, interaction, createFailure(`${reply.step}: ${reply.reason}`, reply));
-  return applying.add(apply, { priority: deadlineMs });
+  return work.add(apply, { priority: priority.answer });
 }
 
 /**
  * Posts an interaction to its application's Interactions Endpoint (docs/behavior/interactions.md#endpoint-requests): at most once, because the claim is written
  * before the request (docs/guarantees.md#p8-endpoint-requests). Without a valid answer the callback route stays open until the time is over. The outcome is
- * stored for the application's owner. Resolves to a function that makes the request, which the caller can run detached, or to null if there is no request to
- * make.
+ * stored for the application's owner. Resolves when this process has room for it, to a function that does it, which the caller can run detached: what waits
+ * meanwhile waits in the queue, whose age decides about further uses.
  */
-export async function postInteraction(platform: WorkerPlatform, id: string): Promise<(() => Promise<void>) | null> {
-  const prepared = await claimAndPrepare(platform, id);
-  return prepared && (async () => void (await (await makeRequest(platform, prepared).finally(prepared.release)).acknowledged));
+export async function postInteraction(platform: WorkerPlatform, id: string): Promise<() => Promise<void>> {
+  await work.onSizeLessThan(1);
+  return async () => {
+    const prepared = await work.add(() => claimAndPrepare(platform, id), { priority: priority.request });
+    if (!prepared) return;
+    const { acknowledged } = await makeRequest(platform, prepared).finally(prepared.release);
+    await acknowledged;
+  };
 }

@@ -57,7 +57,8 @@ export async function sweepUnposted(platform: WorkerPlatform): Promise<void> {
     { state: 'created', endpoint: true, deliveredAt: null, $expr: waiting },
     { createdAt: 1 },
   );
-  for (const { _id } of unposted) platform.jobs.tryEnqueue('post-interaction', { interactionId: _id });
+  for (const { _id, applicationId, serverId, channelId } of unposted)
+    platform.jobs.tryEnqueue('post-interaction', { interactionId: _id, applicationId, placeId: serverId ?? channelId });
 }
 
 /** Expires, without the queue, the interactions that got no answer in 3 s by the database's clock. Then relays overdue events. */

@@ -14,7 +14,7 @@ export async function enqueuePreviews(platform: EnqueuePlatform, message: Messag
   const { _id: messageId, channelId, content } = message;
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [findPreviewLinks(content).length] } as const;
   const priorities = await platform.jobs.reservePriorities({ ...reservation, maxWaiting: limits.previewLinksWaiting }).catch(() => []);
-  if (priorities) return platform.jobs.tryEnqueue('fetch-previews', { messageId, channelId }, priorities[0]);
+  if (priorities) return platform.jobs.tryEnqueue('fetch-previews', { messageId, channelId }, { priority: priorities[0] });
   await platform.db.messages.updateOne({ _id: messageId, channelId, content }, { $unset: { previewsAt: 1 } }).catch(() => undefined);
 }
 
@@ -22,5 +22,5 @@ export async function enqueuePreviews(platform: EnqueuePlatform, message: Messag
 export async function reenqueuePreviews(platform: EnqueuePlatform, message: MessageDoc): Promise<void> {
   const reservation = { queue: 'previews', accountId: getPreviewAccountId(message), costs: [0] } as const;
   const [priority] = (await platform.jobs.reservePriorities(reservation).catch(() => null)) ?? [];
-  platform.jobs.tryEnqueue('fetch-previews', { messageId: message._id, channelId: message.channelId }, priority);
+  platform.jobs.tryEnqueue('fetch-previews', { messageId: message._id, channelId: message.channelId }, { priority });
 }

@@ -30,7 +30,7 @@ import { serverOutbox } from '../servers/outbox.ts';
 /** Every outbox: the messages of a channel; a server with its members and channels; an account; an interaction. */
 const sources = { channel: messageOutbox, server: serverOutbox, account: accountOutbox, interaction: interactionOutbox };
 
-/** The name of an outbox. The job that relays it is `relay-<name>`. */
+/** The name of an outbox. The wake that relays it is `relay-<name>`. */
 export type OutboxName = keyof typeof sources;
 
 /** How many events of a key, and of all keys that are relayed together, may await their acknowledgement before further ones are read. */

@@ -107,7 +107,7 @@ export function openConsumers<P extends { tracing: Tracing }>(
       loggedAt = performance.now();
       log.warn({ queue: name, err: error.message }, 'queue worker connection error');
     });
-    worker.on('drained', () => void priorities.removeIfEmpty(name).catch(() => undefined));
+    if (options.hasPriorities) worker.on('drained', () => void priorities.removeIfEmpty(name).catch(() => undefined));
     worker.on('failed', (job, error) =>
       log.error({ job: job?.name, jobId: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'),
     );

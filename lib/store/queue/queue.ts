@@ -4,12 +4,19 @@ import type { Logger } from '../../base/log.ts';
 import type { Tracing } from '../../base/tracing.ts';
 import { type JobData, type JobDefinition, type JobName, jobs, type QueueName, queues } from '../../contract/jobs.ts';
 import type { RedisClient } from '../redis/redis.ts';
+import { createAdmission, type HasRoom } from './admission.ts';
 
 /**
  * Adds a job to its queue. Among waiting jobs, the one with the lowest `priority` number runs first. Rejects at once while Redis is unavailable. The job only
  * signals that there is work; the document in the database is the truth.
  */
-export type Enqueue = <N extends JobName>(name: N, data: JobData<N>, priority?: number) => Promise<void>;
+export type Enqueue = <N extends JobName>(name: N, data: JobData<N>, options?: EnqueueOptions) => Promise<void>;
+
+/** `priority`: its default is 0, which comes first. `delayMs`: by default that of the kind of job. */
+interface EnqueueOptions {
+  priority?: number | undefined;
+  delayMs?: number;
+}
 
 /** Whether a job with this key is in its queue; only for jobs whose key is their id. Rejects at once while Redis is unavailable. */
 export type IsQueued = <N extends JobName>(name: N, data: JobData<N>) => Promise<boolean>;
@@ -47,6 +54,8 @@ export interface Producer {
   isQueueEmpty: (name: QueueName) => Promise<boolean>;
   /** All queues, for the operators' pages. */
   queues: Queue[];
+  /** Whether a queue takes a job of those that share it. Rejects while Redis is unavailable. */
+  hasRoom: HasRoom;
   close(): Promise<void>;
 }
 
@@ -54,39 +63,43 @@ export interface Producer {
 export const getQueuePrefix = ({ REDIS_PREFIX }: Config, name: QueueName): string => `{${REDIS_PREFIX}-queue-${name}}`;
 
 /** Opens the producing side of every queue. `redis` must have the options `failFast`; it stays open when the producer is closed. */
-export function openProducer(config: Config, log: Logger, redis: RedisClient, tracing: Tracing): Producer {
+export function openProducer(config: Config, log: Logger, redis: RedisClient, tracing: Tracing, nowMs: () => number): Producer {
   const open = (name: QueueName): Queue => {
     const queue = new Queue(name, { connection: redis, prefix: getQueuePrefix(config, name), skipVersionCheck: true });
     queue.on('error', (error) => log.debug({ queue: name, err: error.message }, 'queue connection error'));
     return queue;
   };
   const opened = Object.fromEntries((Object.keys(queues) as QueueName[]).map((name) => [name, open(name)])) as Record<QueueName, Queue>;
-  const enqueue: Enqueue = async (name, data, priority) => {
+  const toJobId = <N extends JobName>(name: N, data: JobData<N>): string => {
+    const { key, sharedBy } = getJobDefinition(name);
+    return [key(data), ...(sharedBy?.(data) ?? [])].join('-');
+  };
+  const enqueue: Enqueue = async (name, data, { priority, delayMs } = {}) => {
     const entry = getJobDefinition(name);
-    const key = entry.key(data);
+    const delay = delayMs ?? entry.delayMs;
     const { trace } = tracing.current();
     await opened[entry.queue].add(name, data, {
       attempts: entry.attempts,
       removeOnComplete: true,
       removeOnFail: true, // a kept job blocks its id; failures are counted and logged
-      ...(entry.newestFirst ? { lifo: true } : {}),
       ...(priority === undefined ? {} : { priority }),
-      ...(entry.delayMs ? { delay: entry.delayMs } : {}),
+      ...(delay ? { delay } : {}),
       ...(entry.backoffMs ? { backoff: { type: 'grow' } } : {}),
       ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
-      ...(entry.unique === 'id' ? { jobId: key } : { deduplication: { id: key, keepLastIfActive: true } }),
+      ...(entry.unique === 'id' ? { jobId: toJobId(name, data) } : { deduplication: { id: entry.key(data), keepLastIfActive: true } }),
     });
   };
   return {
     enqueue,
+    hasRoom: createAdmission(async (name, most) => redis.lrange(opened[name].toKey('wait'), -most, -1), nowMs),
     tryEnqueue: (...job) => void enqueue(...job).catch(() => undefined),
     tryRemove(name, data) {
       const entry = getJobDefinition(name);
-      opened[entry.queue].remove(entry.key(data)).catch(() => undefined);
+      opened[entry.queue].remove(toJobId(name, data)).catch(() => undefined);
     },
     async isQueued(name, data) {
       const entry = getJobDefinition(name);
-      return (await opened[entry.queue].getJob(entry.key(data))) !== undefined;
+      return (await opened[entry.queue].getJob(toJobId(name, data))) !== undefined;
     },
     countWaiting: (name) => opened[name].getJobCountByTypes('wait', 'prioritized'),
     isQueueEmpty: async (name) => (await opened[name].getJobCountByTypes('wait', 'prioritized', 'delayed')) === 0,

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/log.ts';
+import { perTurn } from '../../base/per-turn.ts';
 import { type Keys, versionKey } from './log/keys.ts';
 import { type ControlMessage, controlChannel } from './log/reader.ts';
 import { bindScript, groupBySlot, type RedisClient, readKeys } from './redis.ts';
@@ -91,20 +92,18 @@ export function createAccessVersions(redis: RedisClient, keys: Keys, log: Logger
         bump(failedBump).catch(() => pending.add(failedBump));
       }
     });
+  /** Those that are asked for in one turn of the event loop are read together. */
+  const readTogether = perTurn<readonly string[], string[]>(async (asked) => {
+    const ids = [...new Set(asked.flat())];
+    const versions = await readKeys(
+      redis,
+      ids.map((id) => versionKey(keys, id)),
+    );
+    const byId = new Map(ids.map((id, at) => [id, versions[at] ?? '0']));
+    return asked.map((some) => some.map((id) => byId.get(id) as string));
+  });
   return {
-    async read(ids) {
-      if (redis.status !== 'ready') return null;
-      try {
-        return (
-          await readKeys(
-            redis,
-            ids.map((id) => versionKey(keys, id)),
-          )
-        ).map((version) => version ?? '0');
-      } catch {
-        return null;
-      }
-    },
+    read: async (ids) => (redis.status === 'ready' ? readTogether(ids).catch(() => null) : null),
     runChange(change, write) {
       const { servers = [], members = [] } = change;
       const changeBump = toBump(change);

@@ -2,10 +2,12 @@ import { expect } from 'chai';
 import { permissionBits } from '../../../lib/base/permissions.ts';
 import type { Channel } from '../../../lib/contract/channel.ts';
 import type { Command } from '../../../lib/contract/command.ts';
+import { startSecondApi } from '../../harness/api.ts';
 import {
   authorize,
   type Bot,
   makeApplication,
+  makeBot,
   makeChannel,
   makeServer,
   makeThread,
@@ -15,7 +17,8 @@ import {
 } from '../../harness/factories.ts';
 import { newInteraction } from '../../harness/interaction-fixture.ts';
 import { refused, send } from '../../harness/requests.ts';
-import { make } from '../../harness/use.ts';
+import { setApplication } from '../../harness/seed.ts';
+import { make, use } from '../../harness/use.ts';
 import { option, optionList, useCommands } from './command-fixture.ts';
 
 const { 'View Channel': viewChannel, 'Send Messages': sendMessages } = permissionBits;
@@ -112,9 +115,8 @@ describe('using commands', () => {
   });
 
   it('409 bot_offline without a connected session of the bot; 202 with an interactions endpoint', async () => {
-    const { applications } = fixture.api.platform.db;
     const setEndpoint = (interactionsEndpointUrl: string | null) =>
-      applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl } });
+      setApplication(fixture.api.platform, fixture.bot, { interactionsEndpointUrl });
     await fixture.disconnect(); // a session that can be resumed is not connected (docs/behavior/interactions.md#using-a-command)
     try {
       await refuses([409, 'bot_offline'], 'hello');
@@ -124,6 +126,43 @@ describe('using commands', () => {
       await setEndpoint(null);
       await fixture.connect();
     }
+  });
+
+  describe('after a use at one process, a change by another decides the next use there', () => {
+    const other = use(() => startSecondApi(fixture.api));
+    const api = make(() => Promise.resolve(fixture.api));
+    const rows: Record<string, [error: readonly [number, string], change: (made: Bot, commandId: string) => Promise<unknown>]> = {
+      'the command is deleted': [
+        [404, 'not_found'],
+        (made, id) => send(api, 204, made, 'DELETE', `/api/applications/${made.applicationId}/commands/${id}`),
+      ],
+      'another list replaces it': [[404, 'not_found'], (made) => register(made, 'else')],
+      'the endpoint is removed': [
+        [409, 'bot_offline'],
+        (made) => send(api, 200, owner, 'PATCH', `/api/applications/${made.applicationId}`, { interactionsEndpointUrl: null }),
+      ],
+      'the bot is kicked': [
+        [404, 'not_found'],
+        (made) => send(api, 204, owner, 'DELETE', `/api/servers/${fixture.seeded.serverId}/members/${made.id}`),
+      ],
+      'the channel is hidden from the bot': [
+        [404, 'not_found'],
+        (made) => setOverwrite(api, owner, fixture.channelId, made.id, 0, viewChannel),
+      ],
+      'the application is deleted': [
+        [404, 'not_found'],
+        (made) => send(api, 204, owner, 'DELETE', `/api/applications/${made.applicationId}`),
+      ],
+    };
+    for (const [what, [error, change]] of Object.entries(rows))
+      it(what, async () => {
+        const made = await makeBot(api, owner, fixture.seeded.serverId);
+        await setApplication(api.platform, made, { interactionsEndpointUrl: 'https://bot.example/' });
+        const commandId = await register(made, 'changing');
+        for (let n = 0; n < 2; n++) await send(other, 202, owner, 'POST', pathOf(commandId), {});
+        await change(made, commandId);
+        await refused(other, error, owner, 'POST', pathOf(commandId), {});
+      });
   });
 
   it('400 for a prefix command, which is posted as a message', async () => {
