@@ -18,6 +18,7 @@ import { joinRows } from './rows/join.ts';
 import { latencyRows } from './rows/latency.ts';
 import { listRows } from './rows/list.ts';
 import { memoryRow } from './rows/memory.ts';
+import { overloadRows } from './rows/overload.ts';
 import { permissionRows } from './rows/permissions.ts';
 import { postRows } from './rows/post.ts';
 import { presenceRow } from './rows/presence.ts';
@@ -25,6 +26,7 @@ import { resumeRows } from './rows/resume.ts';
 import { roleChangeRows } from './rows/role-change.ts';
 import { scalingRows } from './rows/scaling.ts';
 import { slowBodyRows } from './rows/slow-bodies.ts';
+import { useCostRows } from './rows/use-cost.ts';
 import type { Bench } from './setting.ts';
 
 const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
@@ -32,6 +34,8 @@ const suites: Record<string, (bench: Bench) => Promise<Row[]>> = {
   post: postRows,
   latency: latencyRows,
   interactions: interactionRows,
+  'use-cost': useCostRows,
+  overload: overloadRows,
   'fan-out': fanOutRows,
   'gateway-flood': gatewayFloodRow,
   resume: resumeRows,

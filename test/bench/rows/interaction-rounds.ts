@@ -24,6 +24,10 @@ export interface Reached {
 export interface Round extends Reached {
   /** How many uses of applications that answer were never shown as answered on the screen. */
   unanswered: number;
+  /** How many of them were accepted. */
+  lost: number;
+  /** How long the responses took that refused a use, in milliseconds. */
+  toRefusal: number[];
   /** From the start of a use to its expiry on the person's screen, in milliseconds, for the applications that hang. */
   toExpiry: number[];
   /** How many uses of hanging applications the API accepted without the person seeing their end. */
@@ -40,6 +44,8 @@ interface Use {
   at: number;
   /** The status of the API's response, 202 if it was accepted; 0 if there was no response. */
   status: number;
+  /** How long the response took, in milliseconds. */
+  ms: number;
   /** The interaction's id; empty if the use was refused. */
   id: string;
 }
@@ -48,7 +54,7 @@ const agent = new Agent({ keepAlive: true });
 
 /** Sends one use; resolves when it is answered or has failed. Never rejects. */
 function send(url: string, token: string, app: number): Promise<Use> {
-  const use: Use = { app, at: now(), status: 0, id: '' };
+  const use: Use = { app, at: now(), status: 0, ms: 0, id: '' };
   return new Promise((resolve) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
     const sent = request(url, { method: 'POST', agent, headers }, (response) => {
@@ -57,6 +63,7 @@ function send(url: string, token: string, app: number): Promise<Use> {
         text += piece;
       });
       response.once('end', () => {
+        use.ms = now() - use.at;
         use.status = response.statusCode ?? 0;
         if (use.status === 202) use.id = (JSON.parse(text) as { id: string }).id;
       });
@@ -114,6 +121,8 @@ export async function ourRound(bench: Bench, fixture: InteractionSetup, load: Lo
     toEndpoint: others.flatMap(({ id, at }) => (arrivedAt.has(id) ? [(arrivedAt.get(id) as number) - at] : [])),
     toScreen: shown.map(({ at, shownAt }) => shownAt - at),
     unanswered: others.length - shown.length,
+    lost: missing.length,
+    toRefusal: uses.flatMap(({ status, ms: tookMs }) => (status === 503 || status === 429 ? [tookMs] : [])),
     toExpiry: hanging.flatMap(({ id, at }) => (screen.expired.has(id) ? [(screen.expired.get(id) as number) - at] : [])),
     unfinished: hanging.filter((use) => !isFinished(use)).length,
     maxConcurrent,
@@ -122,7 +131,7 @@ export async function ourRound(bench: Bench, fixture: InteractionSetup, load: Lo
   const failed = stored.map(({ state, delivery }) => `${state}, ${delivery?.reason ?? delivery?.outcome ?? 'not sent'}`);
   bench.log(
     `  ${load.perSec}/s offered for ${load.seconds} s${hungCount ? `, ${hungCount} of ${paths.length} endpoints hanging` : ''}: ${round.perSecond.toFixed(0)}/s of ` +
-      `${((load.perSec * others.length) / uses.length).toFixed(0)}/s done; → endpoint ${ms(round.toEndpoint)}; → screen ${ms(round.toScreen)}; unanswered ${round.unanswered}` +
+      `${((load.perSec * others.length) / uses.length).toFixed(0)}/s done; → endpoint ${ms(round.toEndpoint)}; → screen ${ms(round.toScreen)}; unanswered ${round.unanswered}${round.toRefusal.length ? `, → refusal ${ms(round.toRefusal)}` : ''}` +
       `${refused.length + failed.length ? ` (${tally([...refused, ...failed])})` : ''}${hungCount ? `; → expiry received ${ms(round.toExpiry)}` : ''}; at most ${maxConcurrent} parallel requests`,
   );
   return round;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectBot, type Dispatch } from '../../harness/bot-client.ts';
 import { makeCertificate } from '../../harness/certificate.ts';
-import { type SeededServer, seedServer } from '../../harness/seed.ts';
+import { type SeededServer, seedServer, setApplication } from '../../harness/seed.ts';
 import { type Bench, type Helper, openSetting, type Setting, startHelper } from '../setting.ts';
 
 /** When the person received which event of each interaction, by interaction id. */
@@ -33,21 +33,21 @@ export interface InteractionSetup {
 /** Unix milliseconds with fractions, comparable in all processes of the bench. */
 export const now = (): number => performance.timeOrigin + performance.now();
 
-/** Sets each application's endpoint and command; returns the URLs that use the commands, each in a separate channel. */
-async function makeCommands({ platform, stack }: Setting, seeded: SeededServer, urlOf: (at: number) => string): Promise<string[]> {
-  const routes: string[] = [];
-  for (const [at, bot] of seeded.bots.entries()) {
-    await platform.db.applications.updateOne({ _id: bot.applicationId }, { $set: { interactionsEndpointUrl: urlOf(at) } });
-    const saved = await fetch(`${stack.apiUrl()}/api/applications/${bot.applicationId}/commands`, {
-      method: 'PUT',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` },
-      body: JSON.stringify([{ name: `hello-${at}`, description: 'Says hello.' }]),
-    });
-    if (!saved.ok) throw new Error(`commands answered ${saved.status}: ${await saved.text()}`);
-    const [command] = (await saved.json()) as { id: string }[];
-    routes.push(`${stack.apiUrl()}/api/channels/${seeded.channelIds[at]}/commands/${command?.id}/invoke`);
-  }
-  return routes;
+/** Sets an application's endpoint and its only command; returns the URL that uses the command in a channel. */
+export async function saveCommand(
+  { platform, apiUrl }: { platform: Setting['platform']; apiUrl: string },
+  bot: SeededServer['bots'][number],
+  { endpointUrl, channelId, name }: { endpointUrl: string; channelId: string; name: string },
+): Promise<string> {
+  await setApplication(platform, bot, { interactionsEndpointUrl: endpointUrl });
+  const saved = await fetch(`${apiUrl}/applications/${bot.applicationId}/commands`, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bot ${bot.token}` },
+    body: JSON.stringify([{ name, description: 'Says hello.' }]),
+  });
+  if (!saved.ok) throw new Error(`commands answered ${saved.status}: ${await saved.text()}`);
+  const [command] = (await saved.json()) as { id: string }[];
+  return `${apiUrl}/channels/${channelId}/commands/${command?.id}/invoke`;
 }
 
 /** Records the events of interactions that the person receives. The content of an endpoint's message is the interaction's id. */
@@ -74,7 +74,12 @@ export async function openInteractionSetup(bench: Bench, applications: number): 
   const screen: Screen = { answered: new Map(), expired: new Map(), messages: new Map(), lastAt: 0 };
   const seeded = await seedServer(setting.platform, { bots: applications, channels: applications });
   const paths = seeded.bots.map((_, at) => `/${at}`);
-  const invokes = await makeCommands(setting, seeded, (at) => origin + paths[at]);
+  const api = { platform: setting.platform, apiUrl: `${setting.stack.apiUrl()}/api` };
+  const invokes: string[] = [];
+  for (const [at, bot] of seeded.bots.entries())
+    invokes.push(
+      await saveCommand(api, bot, { endpointUrl: origin + paths[at], channelId: seeded.channelIds[at] as string, name: `hello-${at}` }),
+    );
   const person = connectBot({
     urlOf: () => setting.stack.gatewayUrl(),
     token: seeded.ownerToken,

@@ -4,7 +4,7 @@ import type { Bench } from '../setting.ts';
 import { bareRound, type Load, ourRound, type Reached, type Round } from './interaction-rounds.ts';
 import { type InteractionSetup, openInteractionSetup } from './interaction-setup.ts';
 
-const applications = 20;
+export const applications = 20;
 /** How many of them hang in the rounds with hanging endpoints: a fifth. */
 const hung = 4;
 /** The load to reach, and lower rates to try on a slower machine. */
@@ -20,7 +20,7 @@ const at = (rounds: readonly Reached[], to: keyof typeof aims, share: number): n
   rounds.map((round) => percentile(round[to], share));
 
 /** The highest of the rates that this machine sustains. Tries them upwards, because the product recovers slowly from a higher rate. */
-async function findSustainedRate(bench: Bench, fixture: InteractionSetup): Promise<number> {
+export async function findSustainedRate(bench: Bench, fixture: InteractionSetup): Promise<number> {
   let sustained = rates[0] as number;
   for (const perSec of rates) {
     const round = await ourRound(bench, fixture, { perSec, seconds: 5 }, 0);
